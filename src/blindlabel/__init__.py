@@ -53,32 +53,22 @@ __all__ = [
 ]
 
 _WHERE = {
-    "Candidates": "blindlabel.estimates",
-    "Coordinator": "blindlabel.api.parties",
-    "Estimate": "blindlabel.estimates",
-    "GroundTruth": "blindlabel.api.ground_truth",
-    "InputError": "blindlabel.errors",
-    "OutsideError": "blindlabel.errors",
-    "Owner": "blindlabel.api.parties",
-    "Question": "blindlabel.language",
-    "Record": "blindlabel.language",
-    "Scores": "blindlabel.api.ground_truth",
-    "Table": "blindlabel.records.tables",
-    "ask": "blindlabel.api.asking",
-    "estimate": "blindlabel.estimates",
-    "read_candidates": "blindlabel.estimates",
-    "read_table": "blindlabel.api.asking",
-    "rehearse": "blindlabel.api.asking",
-    "suggest": "blindlabel.api.asking",
+    "api.asking": ("ask", "read_table", "rehearse", "suggest"),
+    "api.ground_truth": ("GroundTruth", "Scores"),
+    "api.parties": ("Coordinator", "Owner"),
+    "errors": ("InputError", "OutsideError"),
+    "estimates": ("Candidates", "Estimate", "estimate", "read_candidates"),
+    "language": ("Question", "Record"),
+    "records.tables": ("Table",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'blindlabel' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_WHERE[name]), name)
-    globals()[name] = found
-    return found
+    for module, names in _WHERE.items():
+        if name in names:
+            globals()[name] = getattr(importlib.import_module(f"blindlabel.{module}"), name)
+            return globals()[name]
+    raise AttributeError(f"module 'blindlabel' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -130,7 +130,7 @@ def test_round_that_asks_nothing_of_an_owner_needs_nobody_there(tmp_path: Path) 
     )
     agreement = small_agreement()
     message = Message("0" * 64, "coordinator", "anna", 1, 1, ROUND)
-    assert owner._HANDLERS["round"](agreement, state, message).rounds[0].handed_in
+    assert owner._HANDLERS["round"](agreement, state, message, ROUND).rounds[0].handed_in
 
 
 def test_study_closed_before_the_sample_is_over_for_its_owners() -> None:

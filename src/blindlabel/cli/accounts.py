@@ -8,13 +8,14 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
 accounts_app = typer.Typer(name="accounts", help="Who may sign in to the web app.", no_args_is_help=True)
-PersonName = Annotated[str, typer.Argument(help="The person's name.")]
+PersonName = Annotated[str, Argument(help="The person's name.")]
 
 
 @accounts_app.command("add")
@@ -57,7 +58,7 @@ def remove_account(name: PersonName, *, at: WorkspaceFolder) -> None:
 
 @accounts_app.command("sign-out")
 def sign_out(
-    name: Annotated[str | None, typer.Argument(help="The person's name; everybody unless said.")] = None,
+    name: Annotated[str | None, Argument(help="The person's name; everybody unless said.")] = None,
     *,
     at: WorkspaceFolder,
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, WorkspaceFolder, coordinator_at, workspace_at
@@ -15,14 +16,14 @@ from blindlabel.errors import InputError
 if TYPE_CHECKING:
     from blindlabel.parties.auditing import Audited, Opening
 
-OpenedFile = Annotated[Path, typer.Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
+OpenedFile = Annotated[Path, Argument(help="Opened questions, as `blindlabel owner audit --to` wrote them.")]
 
 
 def owner_audit(
-    file: Annotated[Path | None, typer.Argument(help="Another owner's opened questions, to be checked.")] = None,
+    file: Annotated[Path | None, Argument(help="Another owner's opened questions, to be checked.")] = None,
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, typer.Option("--to", help="Open your own questions: write them into this file.")] = None,
+    to: Annotated[Path | None, Option("--to", help="Open your own questions: write them into this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Open your own questions for an audit (--to), or check the opened questions of another owner against the signed

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
@@ -56,16 +57,15 @@ app.command("plan")(estimating.plan)
 
 @app.command("new")
 def new(
-    file: Annotated[Path, typer.Argument(help="The agreement's file to write, for instance agreement.toml.")],
+    file: Annotated[Path, Argument(help="The agreement's file to write, for instance agreement.toml.")],
     *,
-    name: Annotated[str, typer.Option("--name", help="What the study is called.")],
-    owners: Annotated[str, typer.Option("--owners", help="The owners' names, separated by commas.")],
+    name: Annotated[str, Option("--name", help="What the study is called.")],
+    owners: Annotated[str, Option("--owners", help="The owners' names, separated by commas.")],
     attributes: Annotated[
-        str, typer.Option("--attributes", help="The attributes that questions can name, separated by commas.")
+        str, Option("--attributes", help="The attributes that questions can name, separated by commas.")
     ],
     records: Annotated[
-        int | None,
-        typer.Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200)."),
+        int | None, Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200).")
     ] = None,
     enriched: estimating.Enriched = "",
     candidates: estimating.CandidatesOption = None,
@@ -73,19 +73,17 @@ def new(
     rows: estimating.TableRows = None,
     estimates: estimating.Estimates = False,
     checked: estimating.Checked = 0,
-    rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
-    engine: Annotated[str, typer.Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
+    rounds: Annotated[int, Option("--rounds", help="Rounds at most.")] = 3,
+    engine: Annotated[str, Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
     record_length: Annotated[
-        int, typer.Option("--record-length", help="Longest record in characters, after preparation.")
+        int, Option("--record-length", help="Longest record in characters, after preparation.")
     ] = 148,
     types: TypeOption = None,
     proposal: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."
-        ),
+        Option("--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the file if it is there.")] = False,
 ) -> None:
     """Write a new agreement with comments, to be edited and then sent round with `invite`."""
     from blindlabel.engines.registry import rules_named
@@ -135,7 +133,7 @@ def _preparation(given: list[str] | None, files: list[Path] | None) -> dict[str,
 
 
 @app.command("check")
-def check(file: Annotated[Path, typer.Argument(help="An agreement.")], json: JsonFlag = False) -> None:
+def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag = False) -> None:
     """Check an agreement before anybody is invited: its hash, what the study costs (bytes, time a round on a machine
     like this, memory, disk, trips with a carried folder), in bits what each party can learn at most, and what is worth
     a second look.
@@ -169,8 +167,8 @@ def _say_advice(agreement: Agreement) -> None:
 
 @app.command("compare")
 def compare(
-    first: Annotated[Path, typer.Argument(help="An agreement.")],
-    second: Annotated[Path, typer.Argument(help="Another one.")],
+    first: Annotated[Path, Argument(help="An agreement.")],
+    second: Annotated[Path, Argument(help="Another one.")],
     json: JsonFlag = False,
 ) -> None:
     """Show what differs between two agreements. The exit code is 1 where something does."""
@@ -189,15 +187,15 @@ def compare(
 
 @app.command("invite")
 def invite(
-    file: Annotated[Path, typer.Argument(help="The agreement.")],
+    file: Annotated[Path, Argument(help="The agreement.")],
     *,
     at: Home,
-    address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
+    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[
-        Path | None, typer.Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
+        Path | None, Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
     candidates: Annotated[
-        Path | None, typer.Option("--candidates", help="The linkage's list, where the agreement is about one.")
+        Path | None, Option("--candidates", help="The linkage's list, where the agreement is about one.")
     ] = None,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
@@ -225,14 +223,13 @@ def invite(
 @app.command("reinvite")
 def reinvite(
     study: StudyName,
-    owner: Annotated[str, typer.Argument(help="The owner whose invitation was lost.")],
+    owner: Annotated[str, Argument(help="The owner whose invitation was lost.")],
     *,
     at: Home,
-    address: Annotated[str, typer.Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[Path, typer.Option("--to", help="Folder for the invitation file.")] = Path(),
+    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path, Option("--to", help="Folder for the invitation file.")] = Path(),
     lost: Annotated[
-        bool,
-        typer.Option("--lost", help="It has joined, and its workspace is lost: it joins again, and its pairings anew."),
+        bool, Option("--lost", help="It has joined, and its workspace is lost: it joins again, and its pairings anew.")
     ] = False,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
@@ -251,7 +248,7 @@ def reinvite(
 @app.command("remove")
 def remove(
     study: StudyName,
-    owner: Annotated[str, typer.Argument(help="The owner that takes part no more.")],
+    owner: Annotated[str, Argument(help="The owner that takes part no more.")],
     *,
     at: Home,
     yes: Unasked = False,
@@ -274,21 +271,20 @@ def remove(
 def serve(
     *,
     at: Home,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Port to listen on.")] = 8470,
-    certificate: Annotated[Path | None, typer.Option("--certificate", help="TLS certificate (PEM).")] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="TLS key (PEM).")] = None,
-    via: Annotated[str, typer.Option("--via", help="folder:/path instead of HTTP.")] = "",
-    once: Annotated[bool, typer.Option("--once", help="With a folder: do what can be done now and stop.")] = False,
+    host: Annotated[str, Option("--host", help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", help="Port to listen on.")] = 8470,
+    certificate: Annotated[Path | None, Option("--certificate", help="TLS certificate (PEM).")] = None,
+    key: Annotated[Path | None, Option("--key", help="TLS key (PEM).")] = None,
+    via: Annotated[str, Option("--via", help="folder:/path instead of HTTP.")] = "",
+    once: Annotated[bool, Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None, typer.Option("--metrics", min=0, max=65535, help="Port with figures for Prometheus at /metrics.")
+        int | None, Option("--metrics", min=0, max=65535, help="Port with figures for Prometheus at /metrics.")
     ] = None,
-    metrics_host: Annotated[str, typer.Option("--metrics-host", help="Address for the figures.")] = "127.0.0.1",
+    metrics_host: Annotated[str, Option("--metrics-host", help="Address for the figures.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None,
-        typer.Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a proxy to believe."),
+        list[str] | None, Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a proxy to believe.")
     ] = None,
-    limit: Annotated[list[str] | None, typer.Option("--limit", help="name=value for a limit of the server.")] = None,
+    limit: Annotated[list[str] | None, Option("--limit", help="name=value for a limit of the server.")] = None,
     database: DatabaseAddress = None,
 ) -> None:
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
@@ -310,8 +306,8 @@ def serve(
 @app.command("health")
 def health(
     *,
-    address: Annotated[str, typer.Option("--address", help="Where the server listens.")] = "http://127.0.0.1:8470",
-    ca: Annotated[Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
+    address: Annotated[str, Option("--address", help="Where the server listens.")] = "http://127.0.0.1:8470",
+    ca: Annotated[Path | None, Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Ask a running server whether it can serve its studies. The exit code is 3 where it cannot."""
@@ -329,13 +325,12 @@ def health(
 @app.command("bodies")
 def bodies(
     url: Annotated[
-        str | None,
-        typer.Argument(help="An fsspec URL, for instance s3://bucket/folder; without it, show where they are."),
+        str | None, Argument(help="An fsspec URL, for instance s3://bucket/folder; without it, show where they are.")
     ] = None,
     *,
     at: Home,
     copied: Annotated[
-        bool, typer.Option("--copied", help="All bodies have been copied from the old URL to the new one.")
+        bool, Option("--copied", help="All bodies have been copied from the old URL to the new one.")
     ] = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -369,7 +364,7 @@ def code(*, at: Home, database: DatabaseAddress = None) -> None:
 @app.command("status")
 def status(
     study: Annotated[
-        str | None, typer.Argument(help="The study's name, or the beginning of its hash. Default: all studies.")
+        str | None, Argument(help="The study's name, or the beginning of its hash. Default: all studies.")
     ] = None,
     *,
     at: Home,
@@ -432,8 +427,8 @@ def export(
     study: StudyName,
     *,
     at: Home,
-    format: Annotated[str, typer.Option("--format", help="See `blindlabel export --help`.")] = "csv",
-    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    format: Annotated[str, Option("--format", help="See `blindlabel export --help`.")] = "csv",
+    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:

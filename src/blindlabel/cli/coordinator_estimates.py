@@ -8,34 +8,31 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, passphrase, studies_at
 from blindlabel.errors import InputError
 
 CandidatesFile = Annotated[
-    Path, typer.Argument(help="The linkage's candidate pairs: row_a,row_b,score[,linked]; rows count from 0.")
+    Path, Argument(help="The linkage's candidate pairs: row_a,row_b,score[,linked]; rows count from 0.")
 ]
-Enriched = Annotated[
-    str, typer.Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")
-]
+Enriched = Annotated[str, Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")]
 CandidatesOption = Annotated[
     Path | None,
-    typer.Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
+    Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", help="From this score on its pairs are linked, unless `linked` says.")
+    float | None, Option("--threshold", help="From this score on its pairs are linked, unless `linked` says.")
 ]
 TableRows = Annotated[
-    tuple[int, int] | None, typer.Option("--rows", help="Rows of the linkage's tables, of the first and second owner.")
+    tuple[int, int] | None, Option("--rows", help="Rows of the linkage's tables, of the first and second owner.")
 ]
 Checked = Annotated[
-    int,
-    typer.Option("--checked", min=0, help="Pairs of a class to be checked in clear, so that estimates have values."),
+    int, Option("--checked", min=0, help="Pairs of a class to be checked in clear, so that estimates have values.")
 ]
 Estimates = Annotated[
-    bool, typer.Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
+    bool, Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
 ]
 
 
@@ -89,12 +86,12 @@ _PLANNED = {
 
 def plan(
     *,
-    rows: Annotated[tuple[int, int], typer.Option("--rows", help="Rows of the first table and of the second.")],
-    linked: Annotated[int, typer.Option("--linked", min=1, help="Pairs that the linkage links.")],
-    listed: Annotated[int, typer.Option("--list", min=1, help="Candidate pairs in the list, with those linked.")],
-    width: Annotated[float, typer.Option("--width", min=0.01, max=0.5, help="Half width that is wanted.")] = 0.1,
-    precision: Annotated[float, typer.Option("--precision", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
-    recall: Annotated[float, typer.Option("--recall", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
+    rows: Annotated[tuple[int, int], Option("--rows", help="Rows of the first table and of the second.")],
+    linked: Annotated[int, Option("--linked", min=1, help="Pairs that the linkage links.")],
+    listed: Annotated[int, Option("--list", min=1, help="Candidate pairs in the list, with those linked.")],
+    width: Annotated[float, Option("--width", min=0.01, max=0.5, help="Half width that is wanted.")] = 0.1,
+    precision: Annotated[float, Option("--precision", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
+    recall: Annotated[float, Option("--recall", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
     json: JsonFlag = False,
 ) -> None:
     """Plan a sample: for pairs drawn from candidates and for uniformly drawn rows, how many give the width, and what
@@ -136,10 +133,9 @@ def estimate(
     *,
     at: Home,
     checked: Annotated[
-        list[Path] | None,
-        typer.Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner."),
+        list[Path] | None, Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write the curve as a picture (SVG).")] = None,
+    plot: Annotated[Path | None, Option("--plot", help="Write the curve as a picture (SVG).")] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
@@ -175,7 +171,7 @@ def checked(
     candidates: CandidatesFile,
     *,
     at: Home,
-    to: Annotated[Path, typer.Option("--to", help="Folder for the files, one for each owner.")],
+    to: Annotated[Path, Option("--to", help="Folder for the files, one for each owner.")],
     database: DatabaseAddress = None,
 ) -> None:
     """Draw the pairs of a study that both owners' experts are to check in clear, as the agreement says, and write a

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
 from blindlabel.errors import InputError, OutsideError
@@ -26,24 +26,20 @@ from blindlabel.errors import InputError, OutsideError
 
 def demo(
     *,
-    records: Annotated[
-        int, typer.Option("--records", min=2, max=5000, help="Records of each owner in the sample.")
-    ] = 64,
+    records: Annotated[int, Option("--records", min=2, max=5000, help="Records of each owner in the sample.")] = 64,
     engine: Annotated[
-        str,
-        typer.Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow)."),
+        str, Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
     ] = "packed",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
+    rounds: Annotated[int, Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
+    seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")
+        int, Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")
     ] = 1,
-    keep: Annotated[Path | None, typer.Option("--keep", help="Folder to keep all files of all parties in.")] = None,
+    keep: Annotated[Path | None, Option("--keep", help="Folder to keep all files of all parties in.")] = None,
     web: Annotated[
-        bool,
-        typer.Option("--web", help="Click through it instead: every party's pages in the browser, half annotated."),
+        bool, Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")
     ] = False,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="With --web: only print the links.")] = False,
+    no_browser: Annotated[bool, Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Run a whole study: two generated person tables, a coordinator and two owners as processes over HTTP, suggested
@@ -226,12 +222,12 @@ def _first_line(process: subprocess.Popen[str]) -> str:
 
 
 def practice(
-    kind: Annotated[str, typer.Argument(help="What the records are about: persons or products.")] = "persons",
+    kind: Annotated[str, Argument(help="What the records are about: persons or products.")] = "persons",
     *,
-    at: Annotated[Path | None, typer.Option("--at", help="Folder to keep it in, or to go on with.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed invents the same tables.")] = 1,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    at: Annotated[Path | None, Option("--at", help="Folder to keep it in, or to go on with.")] = None,
+    seed: Annotated[int, Option("--seed", help="The same seed invents the same tables.")] = 1,
+    port: Annotated[int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
+    no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Practise writing questions, without a study: eight invented records on the same pages, and after each question
@@ -256,17 +252,17 @@ def practice(
 
 
 def generate(
-    kind: Annotated[str, typer.Argument(help="What to make: persons or products.")],
+    kind: Annotated[str, Argument(help="What to make: persons or products.")],
     *,
-    out: Annotated[Path, typer.Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
-    rows: Annotated[int, typer.Option("--rows", help="Rows of each table.")] = 1000,
+    out: Annotated[Path, Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
+    rows: Annotated[int, Option("--rows", help="Rows of each table.")] = 1000,
     duplicates: Annotated[
-        int | None, typer.Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows.")
+        int | None, Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows.")
     ] = None,
-    overlap: Annotated[float | None, typer.Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
-    copies: Annotated[int, typer.Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same tables.")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    overlap: Annotated[float | None, Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
+    copies: Annotated[int, Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,
+    seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
+    force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Make two synthetic tables with typical errors, and the pairs that belong together.

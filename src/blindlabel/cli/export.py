@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
 from blindlabel.cli.stores import coordinator_at, workspace_at
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def export(
-    study: Annotated[Path, typer.Argument(help="An owner's workspace, or a coordinator's folder with one study.")],
+    study: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder with one study.")],
     *,
     format: Annotated[
         str,
-        typer.Option(
+        Option(
             "--format",
             help=(
                 "csv, json, parquet, splink, splink-matches, recordlinkage, py_entitymatching, rltk, pyjedai, leipzig."
             ),
         ),
     ] = "csv",
-    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
     json: JsonFlag = False,
 ) -> None:
     """Write the ground truth of a finished study. Discarded pairs go into a file of their own beside it."""
@@ -127,11 +127,11 @@ def kept_back(truth: AgreedTruth) -> str:
 def merge(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Both owners' exports; or the coordinator's labels and both owners' `owner export --ids`."),
+        Argument(help="Both owners' exports; or the coordinator's labels and both owners' `owner export --ids`."),
     ],
     *,
-    format: Annotated[str, typer.Option("--format", help="As of `blindlabel export`.")] = "csv",
-    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
+    format: Annotated[str, Option("--format", help="As of `blindlabel export`.")] = "csv",
+    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
     json: JsonFlag = False,
 ) -> None:
     """Join labels with the ids of both owners, in every format. For whoever may see both lists of ids."""

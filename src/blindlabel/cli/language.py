@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 from typer.completion import get_completion_inspect_parameters, shell_complete
 
 from blindlabel.cli.output import JsonFlag, result, result_json
@@ -40,9 +41,7 @@ Functions (blindlabel language NAME tells more):
 
 
 def language(
-    function: Annotated[
-        str | None, typer.Argument(help="A function to explain; without it, the whole language.")
-    ] = None,
+    function: Annotated[str | None, Argument(help="A function to explain; without it, the whole language.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """The question language: an overview, or one function."""
@@ -92,8 +91,8 @@ _DEPLOYED = {"systemd": "systemd/*.service", "containers": "[Cc]*", "logs": "log
 
 
 def deploy(
-    what: Annotated[str, typer.Argument(help=f"{', '.join(_DEPLOYED)}.")],
-    to: Annotated[Path, typer.Option("--to", help="The folder to write into.")],
+    what: Annotated[str, Argument(help=f"{', '.join(_DEPLOYED)}.")],
+    to: Annotated[Path, Option("--to", help="The folder to write into.")],
 ) -> None:
     """Write the files by which a coordinator or an owner runs as a service; read them, and edit what differs."""
     if what not in _DEPLOYED:
@@ -107,7 +106,7 @@ def deploy(
 
 
 def help_(
-    topic: Annotated[str | None, typer.Argument(help="A page of the documentation. Default: lists them.")] = None,
+    topic: Annotated[str | None, Argument(help="A page of the documentation. Default: lists them.")] = None,
 ) -> None:
     """Print a page of the documentation, for machines without a network."""
     known = topics()
@@ -120,7 +119,7 @@ def help_(
     result(known[topic].read_text("utf-8").rstrip())
 
 
-def completion(context: typer.Context, shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
+def completion(context: typer.Context, shell: Annotated[str, Argument(help="bash, zsh or fish.")]) -> None:
     """Print what a shell needs to complete commands and options: eval "$(blindlabel completion bash)"."""
     if shell not in ("bash", "zsh", "fish"):
         raise InputError("Completion is for bash, zsh or fish.")

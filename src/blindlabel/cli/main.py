@@ -15,6 +15,7 @@ import traceback
 from importlib.metadata import entry_points
 
 import typer
+from typer import Option
 
 from blindlabel import __version__
 from blindlabel.cli import coordinator_commands as coordinator
@@ -69,10 +70,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
-    ),
-    debug: bool = typer.Option(False, "--debug", help="Show tracebacks of failures (anywhere on the line)."),
+    version: bool = Option(False, "--version", callback=_version, is_eager=True, help="Print the version and stop."),
+    debug: bool = Option(False, "--debug", help="Show tracebacks of failures (anywhere on the line)."),
 ) -> None:
     """Label pairs of records as match or no match without anybody seeing both."""
 

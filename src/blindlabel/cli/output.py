@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from blindlabel.errors import InputError
 
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from blindlabel.protocol.happened import Happened
     from blindlabel.storage.workspace import Workspace
 
-JsonFlag = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else there.")
-]
+JsonFlag = Annotated[bool, Option("--json", help="Print one JSON document on standard output and nothing else there.")]
 """The --json option that every command with a result takes."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli.accounts import accounts_app
 from blindlabel.cli.audit import owner_audit
@@ -97,8 +98,8 @@ def _party(
 
 @app.command("join")
 def join(
-    invitation: Annotated[Path, typer.Argument(help="The invitation file from the coordinator.")],
-    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines, Parquet or Excel. It stays where it is.")],
+    invitation: Annotated[Path, Argument(help="The invitation file from the coordinator.")],
+    table: Annotated[Path, Argument(help="Your table: CSV, JSON lines, Parquet or Excel. It stays where it is.")],
     *,
     at: WorkspaceFolder,
     id_column: IdColumn = None,
@@ -111,7 +112,7 @@ def join(
     client_certificate: ClientCertificate = None,
     insecure: Insecure = False,
     accept_weaker: Annotated[
-        bool, typer.Option("--accept-weaker", help="Join although others can learn more than by the default agreement.")
+        bool, Option("--accept-weaker", help="Join although others can learn more than by the default agreement.")
     ] = False,
 ) -> None:
     """Join a study: read the agreement, say in bits what others can learn, check the table against it, make keys and a
@@ -194,12 +195,12 @@ def _tell_joined(workspace: Workspace) -> None:
 @app.command("verify")
 def verify(
     peer: Annotated[
-        str | None, typer.Argument(help="The owner to confirm, by the words that its person reads to you.")
+        str | None, Argument(help="The owner to confirm, by the words that its person reads to you.")
     ] = None,
     *,
     at: WorkspaceFolder,
     words: Annotated[
-        str | None, typer.Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
+        str | None, Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -293,27 +294,24 @@ def annotate(
     *,
     at: WorkspaceFolder,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
+        int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
-    browsers: Annotated[
-        int, typer.Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")
-    ] = 1,
-    run: Annotated[bool, typer.Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+    no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
+    browsers: Annotated[int, Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")] = 1,
+    run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
     address: Annotated[
-        str,
-        typer.Option("--serve", envvar="BLINDLABEL_SERVE", help="https://… of a proxy through which others reach it."),
+        str, Option("--serve", envvar="BLINDLABEL_SERVE", help="https://… of a proxy through which others reach it.")
     ] = "",
     host: Annotated[
-        str, typer.Option("--host", help="With --serve: address to listen on, or the path of a socket.")
+        str, Option("--host", help="With --serve: address to listen on, or the path of a socket.")
     ] = "127.0.0.1",
     proxy: Annotated[
         list[str] | None,
-        typer.Option("--proxy", envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy."),
+        Option("--proxy", envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy."),
     ] = None,
     header: Annotated[
         str,
-        typer.Option(
+        Option(
             "--user-header",
             envvar="BLINDLABEL_USER_HEADER",
             help="With --serve: where the proxy says who signed in. Without it: `owner accounts`.",
@@ -335,14 +333,13 @@ def annotate(
 
 QuestionFolder = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--questions",
         help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
     ),
 ]
 Cluster = Annotated[
-    str,
-    typer.Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port."),
+    str, Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")
 ]
 
 
@@ -364,22 +361,20 @@ def run(
     at: WorkspaceFolder,
     questions: QuestionFolder = None,
     auto: Annotated[
-        bool, typer.Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
+        bool, Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="With --auto: also in place of questions that somebody saved.")
+        bool, Option("--replace", help="With --auto: also in place of questions that somebody saved.")
     ] = False,
-    hand_in: Annotated[
-        bool, typer.Option("--hand-in", help="Hand in the round whose questions are all saved.")
-    ] = False,
+    hand_in: Annotated[bool, Option("--hand-in", help="Hand in the round whose questions are all saved.")] = False,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Hand in also what the page would show in red: it cannot be taken back.")
+        bool, Option("--anyway", help="Hand in also what the page would show in red: it cannot be taken back.")
     ] = False,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
+    workers: Annotated[int, Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Cluster = "",
-    once: Annotated[bool, typer.Option("--once", help="Do what can be done now and stop.")] = False,
+    once: Annotated[bool, Option("--once", help="Do what can be done now and stop.")] = False,
     log: Annotated[
-        bool, typer.Option("--log", help="Standard error is a log: one JSON object a line for each event.")
+        bool, Option("--log", help="Standard error is a log: one JSON object a line for each event.")
     ] = False,
     via: Via = "",
     ca: Authority = None,
@@ -461,11 +456,9 @@ def _say_what_to_carry(workspace: Workspace) -> None:
 def export(
     *,
     at: WorkspaceFolder,
-    format: Annotated[str, typer.Option("--format", help="See `blindlabel export --help`.")] = "csv",
-    to: Annotated[Path, typer.Option("--to", help="The file or folder to write.")],
-    ids: Annotated[
-        bool, typer.Option("--ids", help="Only the ids of your sampled records, for `blindlabel merge`.")
-    ] = False,
+    format: Annotated[str, Option("--format", help="See `blindlabel export --help`.")] = "csv",
+    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    ids: Annotated[bool, Option("--ids", help="Only the ids of your sampled records, for `blindlabel merge`.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Write the ground truth of the finished study, with your own ids on your side."""
@@ -486,13 +479,12 @@ def export(
 
 @app.command("checked")
 def checked(
-    pairs: Annotated[Path, typer.Argument(help="The coordinator's file of pairs that are to be checked.")],
+    pairs: Annotated[Path, Argument(help="The coordinator's file of pairs that are to be checked.")],
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, typer.Option("--to", help="The file to write.")],
+    to: Annotated[Path, Option("--to", help="The file to write.")],
     other: Annotated[
-        Path | None,
-        typer.Option("--with", help="What the other owner's `owner checked` wrote: show both side by side."),
+        Path | None, Option("--with", help="What the other owner's `owner checked` wrote: show both side by side.")
     ] = None,
     yes: Unasked = False,
 ) -> None:
@@ -519,7 +511,7 @@ def checked(
 @app.command("pilot")
 def pilot(
     known: Annotated[
-        Path, typer.Argument(help="Table of the other owner's records of known pairs; the id is that of your own row.")
+        Path, Argument(help="Table of the other owner's records of known pairs; the id is that of your own row.")
     ],
     *,
     at: WorkspaceFolder,

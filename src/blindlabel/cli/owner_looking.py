@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun, working_on
 from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
@@ -19,19 +20,17 @@ if TYPE_CHECKING:
     from blindlabel.parties.questions import Look
     from blindlabel.storage.workspace import Workspace
 
-IdColumn = Annotated[str | None, typer.Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
+IdColumn = Annotated[str | None, Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--column",
         help="attribute=column, where your column has another name; attribute= where the table has none. Repeatable.",
     ),
 ]
-TextEncoding = Annotated[
-    str | None, typer.Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")
-]
+TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="What separates values: one character, or tab. Default: as it looks.")
+    str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: as it looks.")
 ]
 
 
@@ -44,8 +43,8 @@ def columns_given(column: list[str] | None) -> dict[str, str] | None:
 
 
 def check(
-    agreement: Annotated[Path, typer.Argument(help="The agreement, or an invitation, which holds it.")],
-    table: Annotated[Path, typer.Argument(help="Your table: CSV, JSON lines, Parquet or Excel.")],
+    agreement: Annotated[Path, Argument(help="The agreement, or an invitation, which holds it.")],
+    table: Annotated[Path, Argument(help="Your table: CSV, JSON lines, Parquet or Excel.")],
     *,
     id_column: IdColumn = None,
     column: ColumnOption = None,
@@ -128,7 +127,7 @@ def preview(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         say("Nothing leaves before the coordinator says more.")
 
 
-def table(file: Annotated[Path, typer.Argument(help="Where your table is now.")], *, at: WorkspaceFolder) -> None:
+def table(file: Annotated[Path, Argument(help="Where your table is now.")], *, at: WorkspaceFolder) -> None:
     """Say where your table is, if it has moved. It must be the same table: its rows, their order, their values."""
     from blindlabel.parties.joining import point_to
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 
-RoundOption = Annotated[int | None, typer.Option("--round", min=1, help="Only this round. Default: all of them.")]
+RoundOption = Annotated[int | None, Option("--round", min=1, help="Only this round. Default: all of them.")]
 
 questions_app = typer.Typer(
     name="questions", help="List, export and import your questions, round by round.", no_args_is_help=True
@@ -51,9 +52,9 @@ def list_(*, at: WorkspaceFolder, round: RoundOption = None, json: JsonFlag = Fa
 def export_questions(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, typer.Option("--to", help="The new folder to write.")],
+    to: Annotated[Path, Option("--to", help="The new folder to write.")],
     log: Annotated[
-        bool, typer.Option("--log/--no-log", help="Whether the annotation log goes with them, as log.csv.")
+        bool, Option("--log/--no-log", help="Whether the annotation log goes with them, as log.csv.")
     ] = True,
     json: JsonFlag = False,
 ) -> None:
@@ -76,7 +77,7 @@ def export_questions(
 
 @questions_app.command("suggest")
 def suggest_questions(
-    *, at: WorkspaceFolder, to: Annotated[Path, typer.Option("--to", help="The new folder to write.")]
+    *, at: WorkspaceFolder, to: Annotated[Path, Option("--to", help="The new folder to write.")]
 ) -> None:
     """Write a suggested question for each record of the round that has none, as files to read and edit. `owner
     questions import` brings them back; nothing is saved or handed in by this.
@@ -102,7 +103,7 @@ def suggest_questions(
 
 @questions_app.command("import")
 def import_(
-    folder: Annotated[Path, typer.Argument(help="A folder of .question files, written by hand or exported.")],
+    folder: Annotated[Path, Argument(help="A folder of .question files, written by hand or exported.")],
     *,
     at: WorkspaceFolder,
     json: JsonFlag = False,
@@ -152,7 +153,7 @@ def visits_as_csv(workspace: Workspace) -> str:
 def export_log(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, typer.Option("--to", help="The CSV file to write; standard output unless said.")] = None,
+    to: Annotated[Path | None, Option("--to", help="The CSV file to write; standard output unless said.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the annotation log: one line for each opening of a record, with who, when, the suggestion shown, what was
@@ -172,14 +173,14 @@ def export_log(
 
 
 def annotators(
-    names: Annotated[list[str] | None, typer.Argument(help="Who annotates; those known so far unless said.")] = None,
+    names: Annotated[list[str] | None, Argument(help="Who annotates; those known so far unless said.")] = None,
     *,
     at: WorkspaceFolder,
     assigned: Annotated[
-        bool, typer.Option("--assigned", help="Give every record to one person, in turn; else all see all.")
+        bool, Option("--assigned", help="Give every record to one person, in turn; else all see all.")
     ] = False,
     doubled: Annotated[
-        float, typer.Option("--doubled", min=0.0, max=1.0, help="Share of records that two people are asked about.")
+        float, Option("--doubled", min=0.0, max=1.0, help="Share of records that two people are asked about.")
     ] = 0.0,
     json: JsonFlag = False,
 ) -> None:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from blindlabel.errors import InputError, reason
 
@@ -18,28 +18,26 @@ if TYPE_CHECKING:
     from blindlabel.storage.coordinator_store import CoordinatorStore
     from blindlabel.storage.workspace import Workspace
 
-Home = Annotated[Path, typer.Option("--at", help="The coordinator's folder: database, bodies and keys.")]
+Home = Annotated[Path, Option("--at", help="The coordinator's folder: database, bodies and keys.")]
 DatabaseAddress = Annotated[
     str | None,
-    typer.Option(
-        "--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"
-    ),
+    Option("--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"),
 ]
-StudyName = Annotated[str, typer.Argument(help="The study's name, or the beginning of its hash.")]
-Unasked = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-WorkspaceFolder = Annotated[Path, typer.Option("--at", help="The workspace's folder.")]
+StudyName = Annotated[str, Argument(help="The study's name, or the beginning of its hash.")]
+Unasked = Annotated[bool, Option("--yes", help="Do not ask.")]
+WorkspaceFolder = Annotated[Path, Option("--at", help="The workspace's folder.")]
 Via = Annotated[
-    str, typer.Option("--via", help="https://… or folder:/path. What is said once is remembered for all commands.")
+    str, Option("--via", help="https://… or folder:/path. What is said once is remembered for all commands.")
 ]
 Authority = Annotated[
-    Path | None, typer.Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
+    Path | None, Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
 ]
-Proxy = Annotated[str, typer.Option("--proxy", help="http://host:port, `environment` or `none`; remembered.")]
+Proxy = Annotated[str, Option("--proxy", help="http://host:port, `environment` or `none`; remembered.")]
 ClientCertificate = Annotated[
-    Path | None, typer.Option("--client-certificate", help="Yours, with its key (PEM), for a gateway; remembered.")
+    Path | None, Option("--client-certificate", help="Yours, with its key (PEM), for a gateway; remembered.")
 ]
 Insecure = Annotated[
-    bool, typer.Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
+    bool, Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
 ]
 PASSPHRASE, NEW_PASSPHRASE = "BLINDLABEL_PASSPHRASE", "BLINDLABEL_NEW_PASSPHRASE"
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
 from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
@@ -23,39 +23,37 @@ if TYPE_CHECKING:
 
 Matching = Annotated[
     float | None,
-    typer.Option("--matching", help="The share of all pairs that is expected to match. Default: one for each row."),
+    Option("--matching", help="The share of all pairs that is expected to match. Default: one for each row."),
 ]
 
 
 def suggest(
-    records: Annotated[Path, typer.Argument(help="Your own table: CSV, JSON lines or Parquet.")],
+    records: Annotated[Path, Argument(help="Your own table: CSV, JSON lines or Parquet.")],
     attributes: Annotated[
-        str | None, typer.Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
+        str | None, Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
     ] = None,
     row_id: Annotated[
-        list[str] | None, typer.Option("--id", help="Only the row with this id; may be given several times.")
+        list[str] | None, Option("--id", help="Only the row with this id; may be given several times.")
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", help="The column that holds the ids; else id where there is one.")
+        str | None, Option("--id-column", help="The column that holds the ids; else id where there is one.")
     ] = None,
-    round: Annotated[int, typer.Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
+    round: Annotated[int, Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
     prepare: Annotated[
         str | None,
-        typer.Option(
-            "--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."
-        ),
+        Option("--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."),
     ] = None,
     types: TypeOption = None,
     criteria: Annotated[
-        str, typer.Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
+        str, Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
     ] = "",
     matching: Matching = None,
     variants: Annotated[
-        bool, typer.Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
+        bool, Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
     question: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--question", help="Start from this question (a file, -, or the text), written for the row that --id names."
         ),
     ] = None,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
 from blindlabel.cli.stores import agreement_in
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from blindlabel.records.preparation import Recipe
 
 PrepareOption = Annotated[
-    str, typer.Option("--prepare", help="Text preparation, separated by commas, for example nfkc,lower.")
+    str, Option("--prepare", help="Text preparation, separated by commas, for example nfkc,lower.")
 ]
 TypeOption = Annotated[
     list[str] | None,
-    typer.Option("--type", help="attribute=type: name, telephone, date, year, number, code or text. Repeatable."),
+    Option("--type", help="attribute=type: name, telephone, date, year, number, code or text. Repeatable."),
 ]
 
 _MOST_BYTES = 2**20
@@ -106,16 +107,16 @@ def attribute_list(given: str | None) -> list[str] | None:
 
 
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Question files; - reads standard input.")],
+    files: Annotated[list[str], Argument(metavar="FILE...", help="Question files; - reads standard input.")],
     attributes: Annotated[
-        str | None, typer.Option(help="The attributes records have, separated by commas. Without it any is taken.")
+        str | None, Option(help="The attributes records have, separated by commas. Without it any is taken.")
     ] = None,
-    needle: Annotated[int, typer.Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
+    needle: Annotated[int, Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     agreement: Annotated[
         Path | None,
-        typer.Option(help="An agreement, or an invitation: what it encodes and has room for, else a default one's."),
+        Option(help="An agreement, or an invitation: what it encodes and has room for, else a default one's."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -150,28 +151,24 @@ def check(
 
 
 def try_(
-    question: Annotated[
-        str, typer.Argument(help="A question file, - for standard input, or the question itself in quotes.")
-    ],
-    records: Annotated[str, typer.Argument(help="A table: CSV, JSON lines or Parquet.")],
+    question: Annotated[str, Argument(help="A question file, - for standard input, or the question itself in quotes.")],
+    records: Annotated[str, Argument(help="A table: CSV, JSON lines or Parquet.")],
     engine: Annotated[
-        str, typer.Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
+        str, Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
     ] = "plain",
     id_column: Annotated[
-        str | None, typer.Option("--id", help="The column that identifies a record; else `id`, else the row position.")
+        str | None, Option("--id", help="The column that identifies a record; else `id`, else the row position.")
     ] = None,
     attributes: Annotated[
-        str | None, typer.Option(help="The columns a question may use, separated by commas; else all but the id.")
+        str | None, Option(help="The columns a question may use, separated by commas; else all but the id.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a text table that is not UTF-8.")] = None,
+    encoding: Annotated[str | None, Option(help="Of a text table that is not UTF-8.")] = None,
     prepare: PrepareOption = "",
     types: TypeOption = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    workers: Annotated[int, Option(min=1, help="Processes to use.")] = 1,
     agreement: Annotated[
         Path | None,
-        typer.Option(
-            help="An agreement, or an invitation: its attributes, preparation and room, else a default one's."
-        ),
+        Option(help="An agreement, or an invitation: its attributes, preparation and room, else a default one's."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -226,16 +223,15 @@ def _brief(text: str) -> str:
 def explain(
     question: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
         ),
     ],
-    attributes: Annotated[str | None, typer.Option(help="The attributes records have, separated by commas.")] = None,
-    records: Annotated[int, typer.Option(min=1, help="Records, and questions, of a round.")] = 50,
-    length: Annotated[int, typer.Option(min=1, help="Longest record.")] = 148,
+    attributes: Annotated[str | None, Option(help="The attributes records have, separated by commas.")] = None,
+    records: Annotated[int, Option(min=1, help="Records, and questions, of a round.")] = 50,
+    length: Annotated[int, Option(min=1, help="Longest record.")] = 148,
     agreement: Annotated[
-        Path | None,
-        typer.Option(help="An agreement, or an invitation: the question under it, instead of a default one."),
+        Path | None, Option(help="An agreement, or an invitation: the question under it, instead of a default one.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:

@@ -12,10 +12,9 @@ import itertools
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blindlabel.errors import InputError, OutsideError
@@ -35,6 +34,9 @@ owner's name follows.
 _PARQUET_ROWS = 1 << 17
 
 
+_Write = Callable[[AgreedTruth, Path], None]
+
+
 @dataclass(frozen=True)
 class Format:
     """One way to write ground truth."""
@@ -42,9 +44,23 @@ class Format:
     name: str
     description: str
     suffix: str
-    write: Callable[[AgreedTruth, Path], None]
-    needs_labels: bool = False
+    write: _Write
+    needs_labels: bool
     """Whether it is of no use without pairs that are no match."""
+
+
+FORMATS: dict[str, Format] = {}
+"""Every format that needs no record content, by name."""
+
+
+def _format(name: str, suffix: str, description: str, *, needs_labels: bool = False) -> Callable[[_Write], _Write]:
+    """The function below writes this format."""
+
+    def known(write: _Write) -> _Write:
+        FORMATS[name] = Format(name, description, suffix, write, needs_labels)
+        return write
+
+    return known
 
 
 def write(truth: AgreedTruth, format: str, path: Path) -> list[Path]:
@@ -165,11 +181,15 @@ def _write_discarded(truth: AgreedTruth, path: Path) -> None:
     write_csv(path, (*_row_columns(truth), *_more_columns(truth)), rows)
 
 
+@_format(
+    "csv", ".csv", "Table of record_<owner> (place in the sample, from 0), label (1, 0), round, id_<owner> where known."
+)
 def _csv(truth: AgreedTruth, path: Path) -> None:
     rows = ((p.i, p.j, int(p.label), p.round, *_more(truth, p.i, p.j)) for p in truth.pairs)
     write_csv(path, (*_row_columns(truth), "label", "round", *_more_columns(truth)), rows)
 
 
+@_format("json", ".json", "The same as a JSON document with the names of both tables. blindlabel reads it again.")
 def _json(truth: AgreedTruth, path: Path) -> None:
     columns = (*_row_columns(truth), "label", "round", *_more_columns(truth))
     pairs = (dict(zip(columns, (p.i, p.j, p.label, p.round, *_more(truth, p.i, p.j)))) for p in truth.pairs)
@@ -177,6 +197,7 @@ def _json(truth: AgreedTruth, path: Path) -> None:
     _write_json_pairs(path, {"format": JSON_MARK, "version": JSON_VERSION, "datasets": datasets}, pairs)
 
 
+@_format("parquet", ".parquet", "The same as Parquet, names in its metadata. blindlabel reads it again.")
 def _parquet(truth: AgreedTruth, path: Path) -> None:
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed only here)
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -194,11 +215,15 @@ def _parquet(truth: AgreedTruth, path: Path) -> None:
             writer.write_table(pa.table(dict(zip(schema.names, map(list, zip(*rows)))), schema=schema))
 
 
+@_format(
+    "splink", ".csv", "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.", needs_labels=True
+)
 def _splink(truth: AgreedTruth, path: Path) -> None:
     header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r", "clerical_match_score")
     write_csv(path, header, ((*_splink_names(truth, p.i, p.j), f"{float(p.label):.1f}") for p in truth.pairs))
 
 
+@_format("splink-matches", ".csv", "Matches only, for Splink's estimation of m from pairwise labels.")
 def _splink_matches(truth: AgreedTruth, path: Path) -> None:
     header = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
     write_csv(path, header, [_splink_names(truth, p.i, p.j) for p in truth.matches()])
@@ -208,6 +233,7 @@ def _splink_names(truth: AgreedTruth, i: int, j: int) -> tuple[str, str, str, st
     return (truth.dataset_a, truth.name_a(i), truth.dataset_b, truth.name_b(j))
 
 
+@_format("recordlinkage", ".json", "Annotation file of the Python Record Linkage Toolkit.", needs_labels=True)
 def _recordlinkage(truth: AgreedTruth, path: Path) -> None:
     # Where only the position is known it stays a number, as in the index that pandas gives a table.
     pairs: Iterable[dict[str, Any]] = (
@@ -225,84 +251,25 @@ def _recordlinkage(truth: AgreedTruth, path: Path) -> None:
     _write_json_pairs(path, {"version": 1}, pairs)
 
 
+@_format("py_entitymatching", ".csv", "Labelled candidate set: _id, ltable_id, rtable_id, label.", needs_labels=True)
 def _py_entitymatching(truth: AgreedTruth, path: Path) -> None:
     rows = ((number, truth.name_a(p.i), truth.name_b(p.j), int(p.label)) for number, p in enumerate(truth.pairs))
     write_csv(path, ("_id", "ltable_id", "rtable_id", "label"), rows)
 
 
+@_format("rltk", ".csv", "Ground truth of RLTK: id1, id2, label (True or False).", needs_labels=True)
 def _rltk(truth: AgreedTruth, path: Path) -> None:
     write_csv(
         path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
     )
 
 
+@_format("pyjedai", ".csv", "Ground truth of pyJedAI: D1|D2, matches only.")
 def _pyjedai(truth: AgreedTruth, path: Path) -> None:
     write_csv(path, ("D1", "D2"), [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()], delimiter="|")
 
 
+@_format("leipzig", ".csv", "Perfect mapping as in the Leipzig benchmarks: two id columns, matches only.")
 def _leipzig(truth: AgreedTruth, path: Path) -> None:
     header = (f"id{truth.dataset_a}", f"id{truth.dataset_b}")
     write_csv(path, header, [(truth.name_a(p.i), truth.name_b(p.j)) for p in truth.matches()])
-
-
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        known.name: known
-        for known in (
-            Format(
-                "csv",
-                "Table of record_<owner> (place in the sample, from 0), label (1, 0), round, id_<owner> where known.",
-                ".csv",
-                _csv,
-            ),
-            Format(
-                "json",
-                "The same as a JSON document with the names of both tables. blindlabel reads it again.",
-                ".json",
-                _json,
-            ),
-            Format(
-                "parquet",
-                "The same as Parquet, names in its metadata. blindlabel reads it again.",
-                ".parquet",
-                _parquet,
-            ),
-            Format(
-                "splink",
-                "Splink labels for evaluation, with a clerical match score of 1.0 or 0.0.",
-                ".csv",
-                _splink,
-                needs_labels=True,
-            ),
-            Format(
-                "splink-matches",
-                "Matches only, for Splink's estimation of m from pairwise labels.",
-                ".csv",
-                _splink_matches,
-            ),
-            Format(
-                "recordlinkage",
-                "Annotation file of the Python Record Linkage Toolkit.",
-                ".json",
-                _recordlinkage,
-                needs_labels=True,
-            ),
-            Format(
-                "py_entitymatching",
-                "Labelled candidate set: _id, ltable_id, rtable_id, label.",
-                ".csv",
-                _py_entitymatching,
-                needs_labels=True,
-            ),
-            Format("rltk", "Ground truth of RLTK: id1, id2, label (True or False).", ".csv", _rltk, needs_labels=True),
-            Format("pyjedai", "Ground truth of pyJedAI: D1|D2, matches only.", ".csv", _pyjedai),
-            Format(
-                "leipzig",
-                "Perfect mapping as in the Leipzig benchmarks: two id columns, matches only.",
-                ".csv",
-                _leipzig,
-            ),
-        )
-    }
-)
-"""Every format that needs no record content, by name."""

@@ -31,13 +31,7 @@ def so_far(rounds: Sequence[Tally]) -> list[Tally]:
     """After each settled round, all pairs: those agreed until then, and the open ones by the answers of that round."""
 
     def added(before: Tally, now: Tally) -> Tally:
-        return Tally(
-            both=before.both + now.both,
-            neither=before.neither + now.neither,
-            first_only=now.first_only,
-            second_only=now.second_only,
-            loose=now.loose,
-        )
+        return now.model_copy(update={"both": before.both + now.both, "neither": before.neither + now.neither})
 
     return list(accumulate(rounds, added))
 

@@ -28,7 +28,8 @@ anything leave.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from blindlabel.envelope.identity import KeyUnusable
 from blindlabel.protocol import enriched, leaving, messages, rounds, sampling
@@ -49,7 +50,7 @@ from blindlabel.protocol.facts import (
 )
 from blindlabel.protocol.invitation import check_join_proof
 from blindlabel.protocol.letters import public_of
-from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.refusals import (
     NotFitting,
     Replayed,
@@ -103,7 +104,7 @@ def _taken_in(agreement: Agreement, state: StudyState, signed: Signed, draw: sam
         step = enriched.take_in(agreement, state, signed)
         then = _follow(agreement, step.state.model_copy(update={"seen": seen}), draw)
         return StudyStep(then.state, step.messages + then.messages, then.bodies)
-    return _follow(agreement, handler(agreement, state, signed).model_copy(update={"seen": seen}), draw)
+    return _follow(agreement, handler(agreement, state, message, message.body).model_copy(update={"seen": seen}), draw)
 
 
 def check(state: StudyState, signed: Signed) -> None:
@@ -132,9 +133,7 @@ def check(state: StudyState, signed: Signed) -> None:
     signed.check(study=state.study, receiver=receiver, signing_key=key)
 
 
-def _join(agreement: Agreement, state: StudyState, signed: Signed) -> StudyState:
-    message, join = signed.message, signed.message.body
-    assert isinstance(join, messages.Join)
+def _join(agreement: Agreement, state: StudyState, message: Message, join: messages.Join) -> StudyState:
     if any(position >= join.records for position in agreement.sampling.named(message.sender)):
         raise NotFitting(f"The agreement names rows that the table of {message.sender} does not have.")
     if misfit := agreement.sampling.misfit(message.sender, join.records):
@@ -151,9 +150,7 @@ def _join(agreement: Agreement, state: StudyState, signed: Signed) -> StudyState
     return with_owner(state, message.sender, join=join)
 
 
-def _confirm(_agreement: Agreement, state: StudyState, signed: Signed) -> StudyState:
-    message, confirm = signed.message, signed.message.body
-    assert isinstance(confirm, messages.Confirm)
+def _confirm(_agreement: Agreement, state: StudyState, message: Message, confirm: messages.Confirm) -> StudyState:
     if not state.keys_sent:
         raise TooEarly("The owners' keys have not been exchanged yet.")
     known = peer_facts(state, message.sender, confirm.peer)
@@ -166,7 +163,7 @@ def _confirm(_agreement: Agreement, state: StudyState, signed: Signed) -> StudyS
     return with_owner(state, message.sender, confirmed=tuple(sorted({*facts.confirmed, confirm.peer})))
 
 
-_HANDLERS = {"join": _join, "confirm": _confirm}
+_HANDLERS: dict[str, Callable[[Agreement, StudyState, Message, Any], StudyState]] = {"join": _join, "confirm": _confirm}
 
 
 # Work done outside

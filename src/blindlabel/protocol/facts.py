@@ -101,11 +101,8 @@ class RoundFacts(Shape):
     @property
     def bodies(self) -> list[Blob]:
         """All bodies that belong to the round."""
-        found = [message.blob for message in self.records.values()]
-        found += [outcomes.blob for outcomes in self.read.values()]
-        found += [message.blob for message in self.answers.values()]
-        found += [message.blob for message in self.listed.values()]
-        return found + [message.blob for message in self.opened.values()]
+        of_round = (self.records, self.read, self.answers, self.listed, self.opened)
+        return [sent.blob for by_direction in of_round for sent in by_direction.values()]
 
 
 class StudyState(Shape):
@@ -148,13 +145,8 @@ class StudyState(Shape):
 
     def unlabelled(self, first: str, second: str) -> Labels:
         """The labels of a pairing as they begin."""
-        sides = [self.samples[first], self.samples[second]]
-        drawn = (
-            [[side.index(row) for row in self.drawn[owner]] for side, owner in zip(sides, (first, second))]
-            if self.drawn
-            else None
-        )
-        return no_labels(len(sides[0]), len(sides[1]), (drawn[0], drawn[1]) if drawn else None)
+        rows, columns = ([self.samples[one].index(row) for row in self.drawn.get(one, ())] for one in (first, second))
+        return no_labels(len(self.samples[first]), len(self.samples[second]), (rows, columns) if self.drawn else None)
 
     @property
     def asked_anew(self) -> int:

@@ -32,13 +32,7 @@ class Tally(Shape):
     """Not compared: a question said yes to more records than agreed, or more questions than agreed to a record."""
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            both=self.both + other.both,
-            first_only=self.first_only + other.first_only,
-            second_only=self.second_only + other.second_only,
-            neither=self.neither + other.neither,
-            loose=self.loose + other.loose,
-        )
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in Tally.model_fields})
 
     @property
     def pairs(self) -> int:

@@ -45,35 +45,27 @@ class Bodies(Protocol):
 
     def has(self, blob: Blob) -> bool:
         """Whether the body is there."""
-        ...
 
     def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
         """Store a body; its name follows from its content. What is `passing` is in no backup."""
-        ...
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
         """The body from an offset on, piece by piece."""
-        ...
 
     def read_all(self, blob: Blob) -> bytes:
         """The whole body, for small ones."""
-        ...
 
     def remove(self, blob: Blob) -> None:
         """Forget a body."""
-        ...
 
     def received(self, blob: Blob, sender: str = "") -> int:
         """How many bytes of a body that arrives piece by piece are there; from this sender where one is named."""
-        ...
 
     def has_from(self, blob: Blob, sender: str) -> bool:
         """Whether this sender has sent the whole body."""
-        ...
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:
         """Continue a body at its end; the number of bytes that are there now."""
-        ...
 
 
 # An owner's side
@@ -97,19 +89,15 @@ class Line(Protocol):
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Hand over a message and, before it, its bodies."""
-        ...
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known; waits this many seconds where there is none."""
-        ...
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
         """Get a body that a message names, continuing what is there."""
-        ...
 
     def close(self) -> None:
         """Let go of what is open."""
-        ...
 
 
 SUGGESTED = "suggested"
@@ -186,31 +174,24 @@ class Questions(Protocol):
     @property
     def agreement(self) -> Agreement:
         """The study's agreement."""
-        ...
 
     def state(self) -> owner.OwnerState:
         """What the protocol knows."""
-        ...
 
     def records(self) -> list[OwnRecord]:
         """Own sampled records in the order of the sample; empty before the sample is drawn."""
-        ...
 
     def tasks(self, round: int | None = None) -> list[Task]:
         """What is to be asked in a round (the current one), in the order of the sample."""
-        ...
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
-        ...
 
     def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
         """Many questions at once, all checked before by the caller."""
-        ...
 
     def hand_in(self) -> None:
         """Fix the questions of the current round; every record must have one."""
-        ...
 
 
 class Store(Questions, Protocol):
@@ -219,86 +200,67 @@ class Store(Questions, Protocol):
     @property
     def name(self) -> str:
         """This owner's name in the study."""
-        ...
 
     @property
     def settings(self) -> dict[str, str]:
         """What was settled when joining: agreement, owner, table, columns, address."""
-        ...
 
     @property
     def bodies(self) -> Bodies:
         """Bodies that were made here or came."""
-        ...
 
     @property
     def journal(self) -> Path | None:
         """A folder for an engine's half-finished work; None: none is kept."""
-        ...
 
     def begin_journal(self, name: str) -> None:
         """From now on an engine's half-finished work belongs to this; what belonged to something else is gone."""
-        ...
 
     def secret(self, name: str) -> bytes:
         """A secret that was kept under this name."""
-        ...
 
     def keep_secret(self, name: str, content: bytes) -> None:
         """Keep a secret."""
-        ...
 
     def drop_secret(self, name: str) -> None:
         """Forget a secret, where there is one of this name."""
-        ...
 
     def remember(self, name: str, value: str) -> None:
         """Keep a small fact that is no part of the protocol's state."""
-        ...
 
     def remembered(self, name: str) -> str | None:
         """Such a fact; None where there is none."""
-        ...
 
     def found(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
         """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
-        ...
 
     def change(
         self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
     ) -> owner.OwnerStep:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
-        ...
 
     def unsent(self) -> list[tuple[int, bytes]]:
         """Messages that have not been handed over, in order: number and bytes."""
-        ...
 
     def sent(self) -> list[tuple[int, bytes]]:
         """Messages that have been handed over, in order."""
-        ...
 
     def mark_sent(self, sequence: int) -> None:
         """The coordinator has this message."""
-        ...
 
     def store_records(self, records: Iterable[OwnRecord]) -> None:
         """Keep the sampled records, once."""
-        ...
 
     def life(self) -> Life:
         """This life of the store: shared by all processes that speak for it now, another one for every copy."""
-        ...
 
     def was_heard(self) -> None:
         """The coordinator has heard this life; those that come later follow it."""
-        ...
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Tell other processes (the web app) what this one is doing."""
-        ...
 
 
 @dataclass(frozen=True, order=True)
@@ -344,19 +306,15 @@ class Studies(Protocol):
         self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
-        ...
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
-        ...
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement; None where there is no such study."""
-        ...
 
     def load(self, study: str) -> Loaded | None:
         """A study's state; None where there is no such study."""
-        ...
 
     def save(
         self,
@@ -371,99 +329,75 @@ class Studies(Protocol):
         """Save the new state with everything that goes with it; False (and nothing saved) where another process was
         faster.
         """
-        ...
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
-        ...
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body of this name where the owner may fetch it."""
-        ...
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
         """Whose token this is, in this study or in any."""
-        ...
 
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
-        ...
 
     def waited_since(self, study: str) -> dict[str, float]:
         """When the last message went to each owner or came from it: since then what it has to do is waited for."""
-        ...
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
-        ...
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, or for longer; False where another has it."""
-        ...
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
-        ...
 
     def lives(self, study: str, owner: str, life: Life) -> bool:
         """This life of an owner's workspace speaks; whether it is the one that takes part."""
-        ...
 
     def begin_life(self) -> None:
         """A process serves from now on: a new life of the database, for all that serve it."""
-        ...
 
     def life(self) -> str:
         """The newest life of the database."""
-        ...
 
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
         """Remember whether an owner has messages that this coordinator has forgotten."""
-        ...
 
     def ahead(self, study: str) -> set[str]:
         """The owners of which that was noted."""
-        ...
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
-        ...
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies."""
-        ...
 
     def free(self) -> int:
         """Bytes that there is room for."""
-        ...
 
     def remove_bodies(self, study: str, spent: Callable[[facts.StudyState], Collection[Blob]]) -> None:
         """Remove the bodies that a study does not need any more, by its newest state."""
-        ...
 
     def secret(self, study: str, name: str) -> bytes:
         """A secret of a study."""
-        ...
 
     def keep_secret(self, study: str, name: str, content: bytes) -> None:
         """Keep a secret of a study."""
-        ...
 
     def drop_secrets(self, study: str) -> None:
         """Forget the secrets of a study."""
-        ...
 
     def delete(self, study: str) -> None:
         """Remove a study."""
-        ...
 
     def remove_orphans(self) -> None:
         """Remove what belongs to studies that are gone."""
-        ...
 
     def close(self) -> None:
         """Let go of what is open."""
-        ...
 
 
 class Service(Protocol):
@@ -472,41 +406,31 @@ class Service(Protocol):
     @property
     def store(self) -> Studies:
         """Its studies."""
-        ...
 
     @property
     def heard(self) -> Mapping[tuple[str, str], float]:
         """When an owner was last heard of, by study and owner."""
-        ...
 
     def agreement(self, study: str) -> Agreement:
         """A study's agreement."""
-        ...
 
     def unserved(self) -> dict[str, str]:
         """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
-        ...
 
     def receive(self, wire: bytes) -> bool:
         """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
-        ...
 
     def unseal(self, letter: bytes) -> bytes:
         """The message in an owner's letter; whose it is, its signature says."""
-        ...
 
     def letters(self, study: str, owner: str) -> Letters:
         """What seals messages to an owner that has joined."""
-        ...
 
     def hears(self, study: str, owner: str, known: Known) -> Standing:
         """An owner says how far it is; how the coordinator stands with it."""
-        ...
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part."""
-        ...
 
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True where something was done."""
-        ...

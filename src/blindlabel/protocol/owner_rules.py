@@ -28,7 +28,7 @@ theirs on, the owner samples. The coordinator's `sample` then says the same rows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -159,10 +159,9 @@ def require_confirmed(state: OwnerState) -> None:
 # An enriched sample: what is exchanged, and why, is in `blocking`
 
 
-def takes_chosen(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
+def _chosen(agreement: Agreement, state: OwnerState, _: Message, chosen: messages.Chosen) -> OwnerState:
     """The coordinator has drawn rows uniformly, and chosen offers."""
-    chosen = message.body
-    assert isinstance(chosen, messages.Chosen) and state.join is not None
+    assert state.join is not None
     if not agreement.sampling.by_keys or state.sampling.chosen is not None:
         raise NotFitting("The coordinator chooses rows that the agreement does not ask for, or for a second time.")
     extent, size = Extent.of(agreement), state.join.records
@@ -273,13 +272,11 @@ def handle(agreement: Agreement, state: OwnerState, signed: Signed) -> OwnerStat
     handler = _HANDLERS.get(message.kind)
     if handler is None:
         raise WrongSender(f"The coordinator cannot send a {message.kind} message here.")
-    state = handler(agreement, state, message)
+    state = handler(agreement, state, message, message.body)
     return state.model_copy(update={"received": message.sequence, "seen": {**state.seen, number: signed.digest}})
 
 
-def _keys(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
-    keys = message.body
-    assert isinstance(keys, messages.Keys)
+def _keys(agreement: Agreement, state: OwnerState, _: Message, keys: messages.Keys) -> OwnerState:
     known, named = {peer.name for peer in keys.peers}, [peer.name for peer in keys.peers]
     if named != sorted(known) or not known | set(keys.awaited) <= {*agreement.peers(state.name)}:
         raise NotFitting("The coordinator names other owners than the agreement does.")
@@ -301,9 +298,7 @@ def _keys(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSta
     return state.model_copy(update=update)
 
 
-def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
-    sample = message.body
-    assert isinstance(sample, messages.Sample)
+def _sample(agreement: Agreement, state: OwnerState, _: Message, sample: messages.Sample) -> OwnerState:
     if not state.known or set(state.known) - set(state.confirmed):
         raise TooEarly("Nothing is sampled before you have compared the verification words with every other owner.")
     size = state.join.records if state.join else 0
@@ -327,9 +322,7 @@ def _sample(agreement: Agreement, state: OwnerState, message: Message) -> OwnerS
     return _first(state, "sample", sample)
 
 
-def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
-    relay = message.body
-    assert isinstance(relay, messages.Relay)
+def _relay(agreement: Agreement, state: OwnerState, message: Message, relay: messages.Relay) -> OwnerState:
     inner = messages.parse(relay.message.encode())
     sender, body = inner.message.sender, inner.message.body
     if not _all_confirmed(state):
@@ -359,9 +352,7 @@ def _relay(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
     return _with_round(state, state.round, to_open={**current.to_open, sender: came})
 
 
-def _round(agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
-    body = message.body
-    assert isinstance(body, messages.Round)
+def _round(agreement: Agreement, state: OwnerState, message: Message, body: messages.Round) -> OwnerState:
     sample = state.sample
     if sample is None or (state.rounds and message.round != state.round + 1):
         raise NotFitting(f"The coordinator begins round {message.round} after round {state.round}.")
@@ -388,17 +379,7 @@ def _round(agreement: Agreement, state: OwnerState, message: Message) -> OwnerSt
     asked = sum(len(one.ask) for one in state.rounds if not one.repeats) + (0 if body.repeats else len(ask))
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    begun = OwnRound(
-        ask=ask,
-        open=body.open,
-        repeats=body.repeats,
-        loose=body.loose,
-        kept=body.kept,
-        aside=body.aside,
-        others_loose=body.others_loose,
-        tallies=body.tallies,
-        handed_in=not ask,
-    )
+    begun = OwnRound(ask=ask, handed_in=not ask, **{name: one for name, one in body if name != "voided"})
     return state.model_copy(
         update={"rounds": (*state.rounds, begun), "reopened": state.reopened and others < set(state.known)}
     )
@@ -408,9 +389,7 @@ def _shrank(now: Sequence[int], before: Sequence[int]) -> bool:
     return list(now) == sorted(set(now)) and set(now) <= set(before)
 
 
-def _truth(_agreement: Agreement, state: OwnerState, message: Message) -> OwnerState:
-    truth = message.body
-    assert isinstance(truth, messages.Truth)
+def _truth(_agreement: Agreement, state: OwnerState, _: Message, truth: messages.Truth) -> OwnerState:
     others = state.sample.others if state.sample else {}
     if [pairing.peer for pairing in truth.pairings] != sorted(others):
         raise NotFitting("The coordinator's labels are about other owners than the agreement names.")
@@ -421,14 +400,9 @@ def _truth(_agreement: Agreement, state: OwnerState, message: Message) -> OwnerS
     return _first(state, "truth", truth)
 
 
-_HANDLERS = {
-    "keys": _keys,
-    "chosen": takes_chosen,
-    "sample": _sample,
-    "relay": _relay,
-    "round": _round,
-    "truth": _truth,
-}
+_HANDLERS: dict[str, Callable[[Agreement, OwnerState, Message, Any], OwnerState]] = {
+    "keys": _keys, "chosen": _chosen, "sample": _sample, "relay": _relay, "round": _round, "truth": _truth,
+}  # fmt: skip
 
 
 def _first(state: OwnerState, field: str, value: Shape) -> OwnerState:

@@ -127,16 +127,12 @@ def needed_bodies(state: StudyState) -> dict[str, Blob]:
         exchanged = {"offered": facts.offered, "blinded": facts.blinded, "picked": facts.picked}
         found |= {f"{owner} {kind} 0 {peer}": blob for kind, sent in exchanged.items() for peer, blob in sent.items()}
     for current in [one for one in state.rounds[-1:] if not one.is_over]:
-        of_round: list[tuple[str, str, Blob]] = [
-            *(("answers", direction, body.blob) for direction, body in current.answers.items()),
-            *(("listed", direction, body.blob) for direction, body in current.listed.items()),
-            *(("records", direction, body.blob) for direction, body in current.records.items()),
-            *(("opened", direction, body.blob) for direction, body in current.opened.items()),
-        ]
-        for kind, direction, blob in of_round:
+        kinds = ("answers", "listed", "records", "opened")
+        of_round = [(kind, *sent) for kind in kinds for sent in getattr(current, kind).items()]
+        for kind, direction, body in of_round:
             if direction not in current.asked or (kind in ("listed", "opened") and direction in current.read):
                 continue  # of somebody who is gone; or compared, and deleted
             asker, holder = sides_of(direction)
             sender, about = (asker, holder) if kind in ("answers", "listed") else (holder, asker)
-            found[f"{sender} {kind} {state.round} {about}"] = blob
+            found[f"{sender} {kind} {state.round} {about}"] = body.blob
     return found

@@ -18,9 +18,9 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
 
 from blindlabel.errors import InputError
 from blindlabel.records import vocabulary
@@ -33,19 +33,10 @@ Formats = Mapping[str, Callable[[str], str]]
 
 PERSON_ATTRIBUTES = ("given_name", "surname", "sex", "age", "title", "address_1", "phone_number")
 PRODUCT_ATTRIBUTES = ("name", "brand", "price", "model", "released")
-MISSING: Mapping[str, float] = MappingProxyType(
-    {
-        "given_name": 0.018,
-        "surname": 0.013,
-        "sex": 0.212,
-        "age": 0.196,
-        "title": 0.575,
-        "address_1": 0.057,
-        "phone_number": 0.056,
-        "brand": 0.30,
-        "price": 0.10,
-    }
-)
+MISSING: Mapping[str, float] = {
+    "given_name": 0.018, "surname": 0.013, "sex": 0.212, "age": 0.196, "title": 0.575, "address_1": 0.057,
+    "phone_number": 0.056, "brand": 0.30, "price": 0.10,
+}  # fmt: skip
 """Share of rows without a value: for persons as in the publication's Febrl table."""
 
 LOST_ON_COPY = 0.2
@@ -193,18 +184,8 @@ def _common(random: Random, words: Sequence[str]) -> str:
 
 def _person(random: Random, before: Sequence[Fields]) -> Fields:
     sex = random.choice("fm")
-    invented = random.random() < 0.5
-    surname = (
-        _joined(random, vocabulary.SURNAME_STEMS, vocabulary.SURNAME_ENDS)
-        if invented
-        else _common(random, vocabulary.SURNAMES)
-    )
-    invented = random.random() < 0.5
-    street = (
-        _joined(random, vocabulary.STREET_STEMS, vocabulary.STREET_ENDS)
-        if invented
-        else _common(random, vocabulary.STREETS)
-    )
+    surname = _invented_or(random, vocabulary.SURNAMES, vocabulary.SURNAME_STEMS, vocabulary.SURNAME_ENDS)
+    street = _invented_or(random, vocabulary.STREETS, vocabulary.STREET_STEMS, vocabulary.STREET_ENDS)
     person = {
         "given_name": _common(random, vocabulary.FEMALE_NAMES if sex == "f" else vocabulary.MALE_NAMES),
         "surname": surname,
@@ -221,8 +202,9 @@ def _person(random: Random, before: Sequence[Fields]) -> Fields:
     return person
 
 
-def _joined(random: Random, stems: Sequence[str], ends: Sequence[str]) -> str:
-    return random.choice(stems) + random.choice(ends)
+def _invented_or(random: Random, known: Sequence[str], stems: Sequence[str], ends: Sequence[str]) -> str:
+    """A known name, or as often one that is joined from parts."""
+    return random.choice(stems) + random.choice(ends) if random.random() < 0.5 else _common(random, known)
 
 
 def _with_area_in_brackets(telephone: str) -> str:
@@ -231,15 +213,8 @@ def _with_area_in_brackets(telephone: str) -> str:
 
 
 _DAMAGED = {
-    "given_name": 22,
-    "surname": 24,
-    "address_1": 27,
-    "phone_number": 14,
-    "age": 7,
-    "title": 2,
-    "sex": 1,
-    "swap": 3,
-}
+    "given_name": 22, "surname": 24, "address_1": 27, "phone_number": 14, "age": 7, "title": 2, "sex": 1, "swap": 3,
+}  # fmt: skip
 
 
 def _damage_person(random: Random, row: Fields) -> None:
@@ -258,9 +233,8 @@ def _damage_person(random: Random, row: Fields) -> None:
     elif attribute == "phone_number":
         row["phone_number"] = typing_error(random, row["phone_number"])
     else:
-        row[attribute] = random.choices((typing_error, scanning_error, hearing_error, spacing_error), (4, 2, 3, 1))[0](
-            random, row[attribute]
-        )
+        errors = (typing_error, scanning_error, hearing_error, spacing_error)
+        row[attribute] = random.choices(errors, (4, 2, 3, 1))[0](random, row[attribute])
 
 
 # Errors. Each gives another text, or the same where it finds nothing to change; never an empty one.
@@ -280,24 +254,19 @@ def typing_error(random: Random, text: str) -> str:
     return before + after[:1] + letter + after[1:]
 
 
-def scanning_error(random: Random, text: str) -> str:
-    """A letter taken for one that looks alike."""
-    return _alike(random, text, vocabulary.LOOK_ALIKE)
-
-
-def hearing_error(random: Random, text: str) -> str:
-    """A spelling taken for one that sounds alike."""
-    return _alike(random, text, vocabulary.SOUND_ALIKE)
-
-
 def _alike(random: Random, text: str, pairs: Sequence[Sequence[str]]) -> str:
     possible = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in text]
     if not possible:
         return text
     one, other = random.choice(possible)
-    places = [place for place in range(len(text)) if text.startswith(one, place)]
-    place = random.choice(places)
+    place = random.choice([place for place in range(len(text)) if text.startswith(one, place)])
     return text[:place] + other + text[place + len(one) :]
+
+
+scanning_error = partial(_alike, pairs=vocabulary.LOOK_ALIKE)
+"""A letter taken for one that looks alike."""
+hearing_error = partial(_alike, pairs=vocabulary.SOUND_ALIKE)
+"""A spelling taken for one that sounds alike."""
 
 
 def spacing_error(random: Random, text: str) -> str:
@@ -377,21 +346,17 @@ def _with_comma(price: str) -> str:
     return price.removesuffix(".00").replace(".", ",")
 
 
-KINDS: Mapping[str, EntityKind] = MappingProxyType(
-    {
-        "persons": EntityKind(
-            PERSON_ATTRIBUTES, _person, _damage_person, ({}, {"phone_number": _with_area_in_brackets})
+KINDS: Mapping[str, EntityKind] = {
+    "persons": EntityKind(PERSON_ATTRIBUTES, _person, _damage_person, ({}, {"phone_number": _with_area_in_brackets})),
+    "products": EntityKind(
+        PRODUCT_ATTRIBUTES,
+        _product,
+        _damage_product,
+        (
+            {"model": _letters_and_number("-"), "price": lambda price: f"{float(price):,.2f}"},
+            {"model": _letters_and_number(" "), "price": _with_comma, "released": _day_first},
         ),
-        "products": EntityKind(
-            PRODUCT_ATTRIBUTES,
-            _product,
-            _damage_product,
-            (
-                {"model": _letters_and_number("-"), "price": lambda price: f"{float(price):,.2f}"},
-                {"model": _letters_and_number(" "), "price": _with_comma, "released": _day_first},
-            ),
-            _details_of_product,
-        ),
-    }
-)
+        _details_of_product,
+    ),
+}
 """What can be generated."""

@@ -21,8 +21,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from types import MappingProxyType
+from functools import cached_property, lru_cache, partial
 from typing import Literal
 
 from anyascii import anyascii
@@ -48,7 +47,6 @@ class TooLongError(InputError):
 class PreparationStep:
     """One step of preparation."""
 
-    name: str
     description: str
     apply: Callable[[str], str]
 
@@ -65,14 +63,6 @@ class Lengths:
     """Whether the whole record is encoded; where only single attributes are, its length does not matter."""
 
 
-def _nfkc(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
-
-
-def _collapse_space(text: str) -> str:
-    return " ".join(text.split())
-
-
 @lru_cache(maxsize=65536)
 def _without_punctuation(character: str) -> str:
     if character in "'’‘ʼ`´" or unicodedata.category(character) == "Pd":
@@ -80,36 +70,24 @@ def _without_punctuation(character: str) -> str:
     return " " if unicodedata.category(character)[0] in "PS" else character
 
 
-def _strip_punctuation(text: str) -> str:
-    return "".join(map(_without_punctuation, text))
-
-
-STEPS: Mapping[str, PreparationStep] = MappingProxyType(
-    {
-        step.name: step
-        for step in (
-            PreparationStep(
-                "nfkc",
-                "Unicode compatibility composition: one form for characters that look alike (full width, ligatures,"
-                " accents).",
-                _nfkc,
-            ),
-            PreparationStep(
-                "ascii", "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii
-            ),
-            PreparationStep(
-                "collapse_space", "Runs of white space become one space; none at the ends.", _collapse_space
-            ),
-            PreparationStep(
-                "strip_punctuation",
-                "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes"
-                " a space.",
-                _strip_punctuation,
-            ),
-            PreparationStep("lower", "Capital letters become small, one character to one.", words.lower),
-        )
-    }
-)
+STEPS: Mapping[str, PreparationStep] = {
+    "nfkc": PreparationStep(
+        "Unicode compatibility composition: one form for characters that look alike (full width, ligatures, accents).",
+        partial(unicodedata.normalize, "NFKC"),
+    ),
+    "ascii": PreparationStep(
+        "Unicode becomes its nearest ASCII spelling: Müller to Muller, Москва to Moskva.", anyascii
+    ),
+    "collapse_space": PreparationStep(
+        "Runs of white space become one space; none at the ends.", lambda text: " ".join(text.split())
+    ),
+    "strip_punctuation": PreparationStep(
+        "Apostrophes and hyphens are dropped (O'Neil to ONeil); every other punctuation mark or symbol becomes a"
+        " space.",
+        lambda text: "".join(map(_without_punctuation, text)),
+    ),
+    "lower": PreparationStep("Capital letters become small, one character to one.", words.lower),
+}
 """Every step there is, by name."""
 
 DEFAULT_STEPS = ("nfkc", "collapse_space")

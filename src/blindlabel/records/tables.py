@@ -184,11 +184,9 @@ class Frame(Protocol):
     @property
     def columns(self) -> Any:
         """The names of its columns."""
-        ...
 
     def __getitem__(self, column: Any, /) -> Any:
         """A column."""
-        ...
 
 
 Dictionaries = Sequence[Mapping[str, object]]

@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,6 @@ Reading = Callable[[str, Conventions], "str | None"]
 class ValueType:
     """A type of values."""
 
-    name: str
     description: str
     canonical: Reading
     """The canonical form; None where the text cannot be read as one."""
@@ -210,41 +208,25 @@ def _code(text: str, _: Conventions) -> str | None:
     return found if found and found.isascii() else None
 
 
-TEXT = ValueType("text", "As the steps make it.", _text, _text, is_text=True)
+TEXT = ValueType("As the steps make it.", _text, _text, is_text=True)
 
-TYPES: Mapping[str, ValueType] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            TEXT,
-            ValueType(
-                "name",
-                '"Smith, John" is John Smith: what stands before a single comma goes to the end.',
-                _name,
-                _text,
-                is_text=True,
-            ),
-            ValueType(
-                "telephone",
-                "Digits, with + and the country code where it is written or agreed.",
-                _telephone,
-                _part_of_telephone,
-            ),
-            ValueType(
-                "date",
-                "2014-10-14, also where 10/14/2014, 14.10.2014, 14-Oct-14 or October 14, 2014 is written.",
-                _date,
-                _part_of_date,
-            ),
-            ValueType("year", "Four digits; of a date its year.", _year, _part_of_year),
-            ValueType(
-                "number",
-                "1299.5, also where $1,299.50 is written: no signs of currencies or thousands, no zeros at the ends.",
-                _number,
-                _part_of_number,
-            ),
-            ValueType("code", "Letters and digits joined: ATC-2000 and ATC 2000 are ATC2000.", _code, _code),
-        )
-    }
-)
+TYPES: Mapping[str, ValueType] = {
+    "text": TEXT,
+    "name": ValueType(
+        '"Smith, John" is John Smith: what stands before a single comma goes to the end.', _name, _text, is_text=True
+    ),
+    "telephone": ValueType(
+        "Digits, with + and the country code where it is written or agreed.", _telephone, _part_of_telephone
+    ),
+    "date": ValueType(
+        "2014-10-14, also where 10/14/2014, 14.10.2014, 14-Oct-14 or October 14, 2014 is written.", _date, _part_of_date
+    ),
+    "year": ValueType("Four digits; of a date its year.", _year, _part_of_year),
+    "number": ValueType(
+        "1299.5, also where $1,299.50 is written: no signs of currencies or thousands, no zeros at the ends.",
+        _number,
+        _part_of_number,
+    ),
+    "code": ValueType("Letters and digits joined: ATC-2000 and ATC 2000 are ATC2000.", _code, _code),
+}
 """Every type there is, by name."""

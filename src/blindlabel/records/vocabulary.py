@@ -74,15 +74,13 @@ STREET_KINDS = _words("""
     street road place crescent circuit avenue close court drive lane way terrace
     """)
 
-KEYBOARD = {
-    "a": "qwsz", "b": "vghn", "c": "xdfv", "d": "serfcx", "e": "wsdr", "f": "drtgvc", "g": "ftyhbv", "h": "gyujnb",
-    "i": "ujko",
-    "j": "huikmn", "k": "jiolm", "l": "kop", "m": "njk", "n": "bhjm", "o": "iklp", "p": "ol", "q": "wa", "r":
-    "edft", "s": "awedxz",
-    "t": "rfgy", "u": "yhji", "v": "cfgb", "w": "qase", "x": "zsdc", "y": "tghu", "z": "asx", "0": "9", "1": "2",
-    "2": "13", "3": "24",
-    "4": "35", "5": "46", "6": "57", "7": "68", "8": "79", "9": "80",
-}  # fmt: skip
+KEYBOARD = dict(
+    _pairs("""
+    a=qwsz b=vghn c=xdfv d=serfcx e=wsdr f=drtgvc g=ftyhbv h=gyujnb i=ujko j=huikmn k=jiolm l=kop m=njk n=bhjm o=iklp
+    p=ol q=wa r=edft s=awedxz t=rfgy u=yhji v=cfgb w=qase x=zsdc y=tghu z=asx 0=9 1=2 2=13 3=24 4=35 5=46 6=57 7=68 8=79
+    9=80
+    """)
+)
 """Keys that a finger may hit instead."""
 
 LOOK_ALIKE = _pairs("""
@@ -110,10 +108,10 @@ FEATURES = _phrases("""
     black| white| silver| stainless steel| compact| 5 piece| with remote control| bluetooth| usb| 2 year warranty|
     energy saving| high definition| 12 cup| rechargeable| water resistant| with carrying case| dual band| 1000 watt
     """)
-ABBREVIATIONS = {
-    "black": "blk", "white": "wht", "silver": "slv", "stainless": "s/s", "with": "w/", "digital": "dig",
-    "wireless": "wrls",
-    "portable": "port", "electric": "elec", "external": "ext", "high": "hi", "definition": "def", "warranty":
-    "wty", "piece": "pc",
-}  # fmt: skip
+ABBREVIATIONS = dict(
+    _pairs("""
+    black=blk white=wht silver=slv stainless=s/s with=w/ digital=dig wireless=wrls portable=port electric=elec
+    external=ext high=hi definition=def warranty=wty piece=pc
+    """)
+)
 """How shops shorten words."""
