@@ -22,6 +22,7 @@ from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
+from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import NAMELESS, Known, Life, Standing
@@ -232,9 +233,9 @@ class SimulatedOwner:
             peers = self.store.agreement.peers(self.name)
             self.owner.confirm(next(peer for peer in peers if f" {peer} " in told.sentence))
         elif told.what == "write":
-            records, number = self.store.records(), self.store.state().asked_anew
-            tasks = [task for task in open_tasks(self.store) if task.question is None]
-            texts = {task.record: question(records[task.record].row["name"], number, self.name) for task in tasks}
+            records, rounds = self.store.records(), self.store.state().rounds
+            tasks = [task.record for task in open_tasks(self.store) if task.question is None]
+            texts = {one: question(records[one].row["name"], written_for(rounds, one), self.name) for one in tasks}
             self.store.save_questions(texts, "simulated")
         else:
             assert told.what == "hand in", told
@@ -262,6 +263,14 @@ def question(text: str, round: int, owner: str) -> str:
         return f'ret is_in("{WORDS[seed % len(WORDS)]}", $r)'
     kept = words[: max(1, len(words) + 1 - round)]
     return "ret " + " & ".join(f'is_in("{word}", $r)' for word in kept)
+
+
+def written_for(rounds: Sequence[OwnRound], record: int) -> int:
+    """The round for which a record's question is, or was, written; void rounds do not count. Where a workspace was
+    restored, a question that stands may be lost: its person writes the same again.
+    """
+    anew = [one for one in rounds if not one.repeats]
+    return max(number for number, one in enumerate(anew, start=1) if record in one.ask and record not in one.kept)
 
 
 def small_table(name: str, rows: int, chance: random.Random) -> Table:
