@@ -42,8 +42,8 @@ AHEAD = (
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
 _OTHERS_AHEAD = (
-    "The coordinator was restored from an old backup and has forgotten messages that {} has. {} has to run; where it says"
-    " that the study cannot go on, the coordinator has to restore a newer backup, or begin the study again."
+    "The coordinator was restored from an old backup and has forgotten messages that {} has. {} has to run; where it"
+    " says that the study cannot go on, the coordinator has to restore a newer backup, or begin the study again."
 )
 _RESTORED = (
     "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
