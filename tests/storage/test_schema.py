@@ -108,10 +108,10 @@ def test_full_disk_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.M
     """It was "disk I/O error": SQLite says so where its files beside the database cannot grow."""
     database = Database(tmp_path / "some.sqlite", TABLES)
     setting = coordinator_tables.setting
-    with pytest.raises(OutsideError, match=r"The disk with .*some.sqlite is full.* make room"):
-        with database.write() as connection:
-            connection.exec_driver_sql("PRAGMA max_page_count = 1")
-            connection.execute(setting.insert(), [{"name": f"{one}", "value": "x" * 4000} for one in range(99)])
+    full = pytest.raises(OutsideError, match=r"The disk with .*some.sqlite is full.* make room")
+    with full, database.write() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")
+        connection.execute(setting.insert(), [{"name": f"{one}", "value": "x" * 4000} for one in range(99)])
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
     for free, sentence in ((1000, "make room"), (2**40, "The database failed: disk I/O error")):
