@@ -119,8 +119,10 @@ def standing_with(
     )
     latest = facts.history[-1] if facts.history else ""
     told = None if tag(has) == known.has else has
-    said = {"sent": facts.sent, "latest": latest, "has": told, "ahead": tuple(sorted(ahead))}
-    return Standing(**said, life=life, mark=known.mark, heard=known.received)
+    others = tuple(sorted(ahead))
+    return Standing(
+        sent=facts.sent, latest=latest, has=told, life=life, mark=known.mark, heard=known.received, ahead=others
+    )
 
 
 def is_ahead(state: StudyState, owner: str, known: Known) -> bool:
