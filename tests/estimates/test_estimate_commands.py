@@ -348,7 +348,7 @@ def test_checked_pairs_are_seen_side_by_side_and_give_values(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert checking.owner("zoe", "zoe.sealed") == 1  # nobody said yes
-    assert "in clear? Nobody answered; say --yes" in capsys.readouterr().err.replace("\n", " ")
+    assert "in clear? Nobody answered. Add --yes" in capsys.readouterr().err.replace("\n", " ")
     for owner in OWNERS:
         assert checking.owner(owner, f"{owner}.sealed", "--yes") == 0
     assert b"thing" not in (checking.folder / "zoe.sealed").read_bytes()

@@ -124,27 +124,21 @@ class Algebra(Protocol[T]):
 
     def constant(self, value: bool) -> T:
         """Yes or no."""
-        ...
 
     def atom(self, atom: Atom) -> T:
         """A predicate."""
-        ...
 
     def negation(self, part: T) -> T:
         """The opposite of its part."""
-        ...
 
     def conjunction(self, parts: Sequence[T]) -> T:
         """All of the parts."""
-        ...
 
     def disjunction(self, parts: Sequence[T]) -> T:
         """Any of the parts."""
-        ...
 
     def count(self, count: Count, parts: Sequence[T]) -> T:
         """Whether the weights of the parts that hold add up to something within the count's bounds."""
-        ...
 
 
 def fold(formula: Formula, algebra: Algebra[T]) -> T:

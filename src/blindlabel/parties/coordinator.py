@@ -135,7 +135,8 @@ class CoordinatorParty:
             return found[0]
         known = ", ".join(f"{row.name} ({row.study[:12]})" for row in self.store.studies()) or "none"
         problem = "There is no study" if not found else "There is more than one study"
-        raise InputError(f"{problem} {named!r} here. Studies: {known}.")
+        called = f" {named!r}" if named else ""
+        raise InputError(f"{problem}{called} here. Studies: {known}.")
 
     def _agreement(self, study: str) -> Agreement:
         text = self.store.agreement(study)
