@@ -74,6 +74,8 @@ class CoordinatorParty:
         self._ahead: dict[tuple[str, str], bool] = {}
         self.heard: dict[tuple[str, str], float] = {}
         """When an owner was last heard of by this process, by study and owner."""
+        self.written: dict[tuple[str, str], tuple[int, int]] = {}
+        """Of which round an owner had saved how many questions, when it said so last."""
         self._serves = False
 
     # Studies
@@ -195,13 +197,15 @@ class CoordinatorParty:
         assert join is not None, "nothing is sent to whoever has not joined"
         return Letters(study, self._identity(study), public_of(join))
 
-    def hears(self, study: str, owner: str, known: Known) -> Standing:
-        """An owner says how far it is; how this coordinator stands with it."""
+    def hears(self, study: str, owner: str, known: Known, at: float | None = None) -> Standing:
+        """An owner says how far it is, now or `at` a time; how this coordinator stands with it."""
         if not self._serves:
             self.store.begin_life()
             self._serves = True
-        self.heard[study, owner] = time.time()
+        self.heard[study, owner] = time.time() if at is None else at
         state, bodies = self.load(study).state, self.store.bodies(study)
+        if known.received == state.owners[owner].sent:  # otherwise it may speak of the round before
+            self.written[study, owner] = state.round, known.written
         ahead = state.owners[owner].join is not None and is_ahead(state, owner, known)
         if self._ahead.get((study, owner)) != ahead:
             self.store.note_ahead(study, owner, ahead=ahead)

@@ -177,7 +177,9 @@ class OwnerParty:
             raise
 
     def _poll(self, state: rules.OwnerState, wait: float) -> Told:
-        known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has), mark=self._mark)
+        written = sum(task.question is not None for task in self.store.tasks())
+        latest = rules.latest(state)
+        known = Known(received=state.received, latest=latest, has=tag(self._has), mark=self._mark, written=written)
         try:
             return self.line.fetch(known, wait)
         except WrongSender:  # it does not know our token: was it restored to before we joined?

@@ -426,8 +426,8 @@ class Service(Protocol):
     def letters(self, study: str, owner: str) -> Letters:
         """What seals messages to an owner that has joined."""
 
-    def hears(self, study: str, owner: str, known: Known) -> Standing:
-        """An owner says how far it is; how the coordinator stands with it."""
+    def hears(self, study: str, owner: str, known: Known, at: float | None = None) -> Standing:
+        """An owner says how far it is, now or `at` a time; how the coordinator stands with it."""
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part."""

@@ -2,7 +2,8 @@
 ahead hands over again, at once.
 
 1. The owner says the number and the digest of the coordinator's last message that it took in (`Known`). Each of those
-   messages names the one before it, so one digest stands for all of them.
+   messages names the one before it, so one digest stands for all of them. It also says how many of its questions are
+   saved, for people at the coordinator to see.
 2. The coordinator says the same of its own last message to this owner, and which of the owner's messages it has
    (`Standing`); not again as long as the owner knows that list (`tag`).
 3. A message whose body is still needed and is gone counts as one that it does not have.
@@ -32,7 +33,7 @@ from typing import Annotated
 
 from blindlabel.protocol.facts import StudyState, sides_of
 from blindlabel.protocol.shape import Amount, Blob, Hex32, Shape
-from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN
+from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN, Nothing
 
 ONE_LIFE = 30.0
 """Seconds for which a life that was heard last must be silent, while another asks, before that takes its place."""
@@ -76,6 +77,8 @@ class Known(Shape):
     """The tag of its own messages that the coordinator has, as the owner was last told."""
     mark: Annotated[str, CHANCE] = ""
     """Comes back with what answers this."""
+    written: Annotated[Amount, Nothing("how fast people work: it counts saved questions, and says nothing of them")] = 0
+    """How many questions of its round are saved."""
 
 
 class Standing(Shape):

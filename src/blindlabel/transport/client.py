@@ -107,6 +107,7 @@ class HttpTransport:
             "latest": known.latest,
             "has": known.has,
             "mark": known.mark,
+            "written": known.written,
             "wait": wait,
         }
         url = f"/v1/studies/{self._study}/messages"

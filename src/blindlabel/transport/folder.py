@@ -261,8 +261,10 @@ class FolderServer(Background):
         """Every message to every owner lies there as it was made, with its bodies as far as they are still here."""
         happened = False
         for owner in self._coordinator.agreement(study).owners:
-            said = _said(_OwnerStanding, place.from_owner(owner) / _STANDING)
-            standing = self._coordinator.hears(study, owner, Known() if said is None else _unasked(said.known))
+            file = place.from_owner(owner) / _STANDING
+            said, version = _said(_OwnerStanding, file), _version(file)
+            known, at = Known() if said is None else _unasked(said.known), version[2] / 1e9 if version else 0.0
+            standing = self._coordinator.hears(study, owner, known, at)
             loaded = self._coordinator.store.load(study)
             facts = loaded.state.owners[owner] if loaded else None
             if facts and facts.join:
