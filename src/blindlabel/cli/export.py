@@ -130,7 +130,7 @@ def _content(truth: AgreedTruth) -> str:
 
 
 def kept_back(truth: AgreedTruth) -> str:
-    """What the agreement kept back from whoever exports; empty if nothing."""
+    """What the agreement kept back from whoever exports, or empty if nothing."""
     if not truth.only_matches:
         return ""
     return (

@@ -97,7 +97,7 @@ def types_given(types: list[str] | None) -> dict[str, str]:
 
 
 def attribute_list(given: str | None) -> list[str] | None:
-    """The attributes that --attributes names; None if it is not given."""
+    """The attributes that --attributes names, or None if it is not given."""
     if given is None:
         return None
     names = listed(given, "--attributes")

@@ -220,7 +220,7 @@ class Rules(Protocol):
 
     name: str
     unbounded: str
-    """Said where nothing bounds what a cheating owner learns; empty where the account of bits does."""
+    """Said where nothing bounds what a cheating owner learns, or empty if the account of bits does."""
     engine: str
     """Where the engine itself is, as module:what makes it; importing it may need a homomorphic library."""
 
@@ -228,7 +228,7 @@ class Rules(Protocol):
         """How many outcomes a pair can have for whoever compares its values."""
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Why this engine cannot answer this question under these terms, as a sentence; None where it can."""
+        """Why this engine cannot answer this question under these terms, as a sentence, or None if it can."""
 
     def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
         """The terms with just the room that these questions take, for whoever knows them before it makes keys. Where no

@@ -26,7 +26,7 @@ _TEXT = Parameter("text", Type.TEXT)
 
 
 def _bounded(value: Clear, limits: Limits) -> Problem | None:
-    """Held to the agreement's needle length."""
+    """Reports a needle that is longer than the agreement encodes."""
     if len(str(value)) <= limits.needle_length:
         return None
     message = (
@@ -36,7 +36,7 @@ def _bounded(value: Clear, limits: Limits) -> Problem | None:
 
 
 def _one_word(value: Clear, _limits: Limits) -> Problem | None:
-    """Only makes sense as one word."""
+    """Reports what is not exactly one word."""
     if words.is_word(str(value)):
         return None
     shown = str(value) if len(str(value)) <= 40 else str(value)[:37] + "..."
@@ -370,7 +370,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 def register(function: Predicate | Counting) -> None:
     """Make a function part of the language in this process. An agreement has to list a new predicate before a study can
-    use it, and every party has to have registered it. Raises `ValueError` where the entry cannot work.
+    use it, and every party has to have registered it. Raises `ValueError` if the entry cannot work.
     """
     if not _NAME.fullmatch(function.name) or function.name in ("ret", "true", "false"):
         raise ValueError(f"{function.name!r} is not a name for a function")

@@ -53,7 +53,7 @@ _Value = Union[_Leaf, _Choice, Formula, _Sum]
 
 
 _Source = Union[str, View, Fraction]
-"""What a call is about where nothing is left to choose: known texts and numbers, and a view of the record."""
+"""What a call is about once nothing is left to choose: known texts and numbers, and a view of the record."""
 
 _Found = TypeVar("_Found")
 
@@ -77,7 +77,7 @@ class Rewritten:
 
 
 def rewritten(question: tree.Tree, limits: Limits) -> Rewritten:
-    """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
+    """The formula of a checked question. Raises `RewritingError` if it grows past the limits."""
     rewriting = Rewriting(limits)
     for statement in question.statements:
         try:

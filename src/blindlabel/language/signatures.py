@@ -1,4 +1,4 @@
-"""What a function of the language is: the kinds of entry that `functions.py` holds one of for each function.
+"""What a function of the language is: the kinds of entry in `functions.py`, which has one entry for each function.
 
 No function is named here. Whoever walks over questions (checker, interpreter, rewriting, engines) asks these entries.
 """
@@ -43,7 +43,7 @@ NeedleUse = Literal["part", "value", "word", "words"]
 
 
 class NeedleRecipe(Protocol):
-    """What questions need to know of how records were prepared (`records.preparation.Recipe`)."""
+    """What questions need to know about how records were prepared (`records.preparation.Recipe`)."""
 
     @property
     def lowered(self) -> bool:
@@ -67,7 +67,7 @@ class Parameter:
     any_type: bool = False
     """Takes every type (the branches of `choose`)."""
     check: Check = lambda _value, _limits: None
-    """What a clear argument must be beyond its type."""
+    """What a clear argument must satisfy beyond its type."""
     use: NeedleUse = "part"
     """What a clear text is of the text it is asked of."""
 
@@ -117,7 +117,7 @@ class CaseRule(Enum):
 
 @dataclass(frozen=True)
 class Predicate(Function):
-    """A function whose last step is a yes or no about one text of the other record."""
+    """A function that says yes or no about one text of the other record."""
 
     result: ClassVar[Type] = Type.BOOLEAN
     meaning: Callable[[str, tuple[Clear, ...]], bool]
@@ -129,7 +129,7 @@ class Predicate(Function):
     every_family: Callable[[Limits], tuple[Family, ...]] | None = None
     """The families that calls within the limits can be asked of, where that depends on their arguments."""
     always: Callable[[tuple[Clear, ...]], bool | None] = lambda _: None
-    """The answer where the clear arguments alone decide it, else None."""
+    """The answer if the clear arguments alone decide it, else None."""
     case_rule: CaseRule = CaseRule.SEPARATE
     widest: Callable[[Limits], int] = lambda _: 1
     """The most elements that one call within the limits asks for."""

@@ -75,7 +75,7 @@ class Opening(Shape):
 
 
 def read_opening(content: bytes) -> Opening:
-    """An opening from its file; an `InputError` where it is none."""
+    """An opening from its file; an `InputError` if it is none."""
     if len(content) > LARGEST:
         raise InputError(f"Opened questions have at most {LARGEST // 2**20} MB.")
     try:
@@ -115,7 +115,7 @@ def _salt(store: Store, identity: Identity, round: int) -> bytes:
 
 @dataclass(frozen=True)
 class Audited:
-    """Whether the questions of a round are those that were committed to; None where nothing is known of that round."""
+    """Whether the questions of a round are those that were committed to, or None if nothing is known of that round."""
 
     round: int
     questions: int

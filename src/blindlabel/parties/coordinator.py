@@ -172,7 +172,7 @@ class CoordinatorParty:
     # Messages
 
     def receive(self, wire: bytes) -> bool:
-        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        """Take in one message of an owner; True if it was new. Its bodies must have arrived before."""
         signed = messages.parse(wire)
         study = signed.message.study
 
@@ -252,7 +252,7 @@ class CoordinatorParty:
     # Work
 
     def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True where something was done."""
+        """Do what can be done for a study now; True if something was done."""
         if not self._todo(study) or not self.store.claim(study, self.worker, self._lease):
             return False
         with self._leased(study):

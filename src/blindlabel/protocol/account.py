@@ -95,7 +95,7 @@ class Entry:
     honest: int
     """Bits that somebody who follows the protocol can learn, rounded up."""
     cheating: int | None
-    """Bits that somebody who does not can learn at most; None where nothing bounds it."""
+    """Bits that somebody who does not can learn at most, or None if nothing bounds it."""
     says: str
     """What the bits are about, in a sentence."""
 

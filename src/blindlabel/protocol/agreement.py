@@ -322,7 +322,7 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
 
 
 def compare(first: Agreement, second: Agreement) -> list[str]:
-    """What differs between two agreements, a sentence each; empty where they are the same."""
+    """What differs between two agreements, a sentence each, or empty if they are the same."""
     return [
         f"{place}: {_shown(one)} here, {_shown(other)} there"
         for place, one, other in _differences("", _values(first), _values(second))

@@ -262,7 +262,7 @@ def without(shape: S, gone: Collection[str]) -> S:
 
 
 def peer_facts(state: StudyState, owner: str, peer: str) -> OwnerFacts:
-    """Facts of another owner; `NotFitting` where there is none of that name."""
+    """Facts of another owner; `NotFitting` if there is none of that name."""
     if peer == owner or peer not in state.owners:
         raise NotFitting(f"{owner} names {peer}, who is not another owner of the study.")
     return state.owners[peer]

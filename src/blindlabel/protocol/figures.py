@@ -3,7 +3,7 @@
 Matches are rare, so plain percent is nearly 1 whatever the owners do; kappa corrects for chance by each owner's own
 rate of "match", AC1 by the mean rate, which stays meaningful when one answer is very rare.
 
-Edge cases, by definition here: without any pair every figure is None. Kappa is None where chance alone explains
+Edge cases, by definition here: without any pair every figure is None. Kappa is None if chance alone explains
 everything (both owners gave one and the same answer for all pairs), since it is 0/0 there; AC1 is always defined when
 there is a pair.
 """

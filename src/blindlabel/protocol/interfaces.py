@@ -162,7 +162,7 @@ class SavedQuestion:
     id: str
     text: str
     source: str = ""
-    """Where it came from, one of `SOURCES`; empty where nobody knows."""
+    """Where it came from, one of `SOURCES`, or empty if nobody knows."""
     author: str = ""
     saved: float | None = None
     """Seconds since 1970."""
@@ -229,7 +229,7 @@ class Store(Questions, Protocol):
         """Keep a small fact that is no part of the protocol's state."""
 
     def remembered(self, name: str) -> str | None:
-        """Such a fact; None where there is none."""
+        """Such a fact, or None if there is none."""
 
     def found(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
@@ -305,16 +305,16 @@ class Studies(Protocol):
     def create(
         self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
-        """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
+        """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
 
     def agreement(self, study: str) -> str | None:
-        """The text of a study's agreement; None where there is no such study."""
+        """The text of a study's agreement, or None if there is no such study."""
 
     def load(self, study: str) -> Loaded | None:
-        """A study's state; None where there is no such study."""
+        """A study's state, or None if there is no such study."""
 
     def save(
         self,
@@ -349,7 +349,7 @@ class Studies(Protocol):
         """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, or for longer; False where another has it."""
+        """Take on a study's work for some time, or for longer; False if another has it."""
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
@@ -373,7 +373,7 @@ class Studies(Protocol):
         """The bodies of a study."""
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies."""
+        """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies."""
 
     def free(self) -> int:
         """Bytes that there is room for."""
@@ -418,7 +418,7 @@ class Service(Protocol):
         """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
 
     def receive(self, wire: bytes) -> bool:
-        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        """Take in one message of an owner; True if it was new. Its bodies must have arrived before."""
 
     def unseal(self, letter: bytes) -> bytes:
         """The message in an owner's letter; whose it is, its signature says."""
@@ -433,4 +433,4 @@ class Service(Protocol):
         """Refuse a second copy of an owner's workspace while another one takes part."""
 
     def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True where something was done."""
+        """Do what can be done for a study now; True if something was done."""

@@ -37,7 +37,7 @@ class Invitation:
 
     @classmethod
     def from_text(cls, text: str) -> Invitation:
-        """Read it again; a ValueError where it is none."""
+        """Read it again; a ValueError if it is none."""
         try:
             document = json.loads(text)
             if document.pop("form") != _FORM or not all(isinstance(value, str) for value in document.values()):

@@ -324,7 +324,7 @@ class Message:
     sequence: int
     body: Body
     previous: str = ""
-    """Digest of the coordinator's message before; empty where there was none."""
+    """Digest of the coordinator's message before, or empty if there was none."""
     blind: str = ""
     """Of the coordinator's messages: 32 bytes that nobody but sender and receiver knows."""
 

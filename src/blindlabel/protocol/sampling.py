@@ -165,7 +165,7 @@ class Sampling(Shape):
         }
 
     def misfit(self, owner: str, rows: int, fingerprint: str = "") -> str:
-        """Why a table cannot be the one that the linkage was made from; empty where nothing speaks against it."""
+        """Why a table cannot be the one that the linkage was made from, or empty if nothing speaks against it."""
         wanted, known = self.tables.get(owner, rows), self.fingerprints.get(owner, fingerprint)
         if wanted != rows:
             return f"The linkage's table of {owner} has {wanted:,} rows, and this one {rows:,}: rows would be confused."

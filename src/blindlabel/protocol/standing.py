@@ -87,7 +87,7 @@ class Standing(Shape):
     sent: Annotated[Amount, KNOWN]
     latest: Annotated[str, HIDDEN]
     has: Annotated[tuple[Hex32, ...] | None, KNOWN]
-    """The owner's messages that it has, by digest; None where the owner knows."""
+    """The owner's messages that it has, by digest, or None if the owner knows."""
     life: Annotated[str, CHANCE] = ""
     """Of the coordinator's database."""
     mark: Annotated[str, KNOWN] = ""

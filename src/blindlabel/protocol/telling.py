@@ -52,7 +52,7 @@ HIDDEN = Nothing("it is encrypted or a commitment, with secret random bytes")
 
 
 def declared(shape: type[Shape]) -> Iterator[tuple[str, Tells | Nothing | None]]:
-    """Every field of a shape and of the shapes in it, with its declaration; None where there is none."""
+    """Every field of a shape and of the shapes in it, with its declaration, or None if there is none."""
     for name, field in shape.model_fields.items():
         said = next((one for one in field.metadata if isinstance(one, Tells | Nothing)), None)
         inner = [one for one in _types(field.annotation) if issubclass(one, Shape)]

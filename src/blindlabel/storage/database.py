@@ -135,7 +135,7 @@ class Database:
         self._file = self._file_now()
 
     def _file_now(self) -> tuple[int, int] | None:
-        """Which file SQLite's is now, whatever its name; None where there is none."""
+        """Which file SQLite's is now, whatever its name, or None if there is none."""
         with suppress(OSError):
             found = Path(self.engine.url.database or "").stat()
             return (found.st_dev, found.st_ino) if self.is_sqlite else None

@@ -9,7 +9,9 @@ from blindlabel.storage.database import filled, keys, nullable
 metadata = sa.MetaData()
 
 setting = sa.Table("setting", metadata, *keys(name=sa.String(40)), *filled(value=sa.Text))
-state = sa.Table("state", metadata, *keys(id=sa.Integer), *filled(state=sa.Text, version=sa.Integer))
+state = sa.Table(
+    "state", metadata, sa.Column("id", sa.Integer, primary_key=True), *filled(state=sa.Text, version=sa.Integer)
+)
 outbox = sa.Table(
     "outbox", metadata, *keys(sequence=sa.Integer), *filled(kind=sa.String(20), wire=sa.LargeBinary, sent=sa.Boolean)
 )
@@ -42,6 +44,6 @@ account = sa.Table("account", metadata, *keys(name=sa.Text), *filled(password=sa
 activity = sa.Table(
     "activity",
     metadata,
-    *keys(id=sa.Integer),
+    sa.Column("id", sa.Integer, primary_key=True),
     *filled(phase=sa.String(40), share=sa.Float, sentence=sa.Text, began=sa.Float, updated=sa.Float),
 )
