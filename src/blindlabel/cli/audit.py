@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,7 +78,7 @@ def _read(file: Path) -> Opening:
 def _print(opening: Opening, found: list[Audited], json: bool) -> None:
     same = bool(found) and all(one.same for one in found)
     if json:
-        result_json({"owner": opening.owner, "same": same, "rounds": [one.to_json() for one in found]})
+        result_json({"owner": opening.owner, "same": same, "rounds": [asdict(one) for one in found]})
     else:
         for one in found:
             result(f"{opening.owner}, {one.sentence}")

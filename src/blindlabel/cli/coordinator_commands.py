@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from dataclasses import asdict
 from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,13 +16,13 @@ from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.output import (
     JsonFlag,
-    is_meant,
     log_happened,
     log_to_stderr,
     result,
     result_json,
     say,
     shown,
+    sure,
     with_noun,
 )
 from blindlabel.cli.rekeying import coordinator_rekey
@@ -32,6 +33,7 @@ from blindlabel.cli.stores import (
     StudyName,
     Unasked,
     coordinator_at,
+    coordinator_from,
     passphrase,
     read_agreement,
     studies_at,
@@ -146,7 +148,7 @@ def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag 
     if json:
         named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
         notes = list(advice(agreement, datetime.date.today()))
-        result_json(named | {"costs": costs.to_json(), "account": account.to_json(), "notes": notes})
+        result_json(named | {"costs": asdict(costs), "account": account.to_json(), "notes": notes})
         return
     result(agreement.hash)
     say("costs of the study:")
@@ -236,12 +238,9 @@ def reinvite(
     database: DatabaseAddress = None,
 ) -> None:
     """Write a new invitation for an owner that has not joined, or lost its workspace. The earlier one becomes void."""
-    from blindlabel.api.parties import Coordinator
-
-    studies_at(at, database).close()  # refuses a folder that is no coordinator's
-    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    coordinator = coordinator_from(at, database)
     result(str(coordinator.reinvite(study, owner, address, to=to, insecure=insecure, lost=lost)))
-    say(f"Hand it to {owner} in private. The invitation before it holds no longer.")
+    say(f"Hand it to {owner} in private. The earlier invitation is void.")
     if lost:
         say(f"When {owner} has joined, the others compare new words with it. Their own pairings go on in the meantime.")
 
@@ -263,8 +262,7 @@ def remove(
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
     then = "The others go on." if len(present(coordinator.load(found).state)) > 2 else "That ends the study."
-    if not yes and not is_meant(f"Remove {owner} from {_named(coordinator, found)}? {then} It cannot come back."):
-        raise InputError("Nobody was removed.")
+    sure(f"Remove {owner} from {_named(coordinator, found)}? {then} It cannot come back.", "Nobody was removed.", yes)
     coordinator.remove(found, owner)
     ended = coordinator.load(found).state.ended
     say("The study is over; the owners get the labels that were agreed so far." if ended else f"{owner} is removed.")
@@ -431,8 +429,7 @@ def close(study: StudyName, *, at: Home, yes: Unasked = False, database: Databas
     """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
-    if not yes and not is_meant(f"End {_named(coordinator, found)} as it stands? It cannot be opened again."):
-        raise InputError("Nothing was closed.")
+    sure(f"End {_named(coordinator, found)} as it stands? It cannot be opened again.", "Nothing was closed.", yes)
     coordinator.close(found)
     say("Closed. The owners get the labels that were agreed so far.")
 
@@ -442,8 +439,7 @@ def delete(study: StudyName, *, at: Home, yes: Unasked = False, database: Databa
     """Delete a study for good: its keys, bodies, messages and labels."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
-    if not yes and not is_meant(f"Delete everything of {_named(coordinator, found)}?"):
-        raise InputError("Nothing was deleted.")
+    sure(f"Delete everything of {_named(coordinator, found)}?", "Nothing was deleted.", yes)
     coordinator.delete(found)
     say("Deleted. Backups and carried folders have to be deleted where they are.")
 

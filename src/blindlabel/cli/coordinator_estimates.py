@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
-from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, passphrase, studies_at
+from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, coordinator_from
 from blindlabel.errors import InputError
 
 CandidatesFile = Annotated[
@@ -143,15 +143,11 @@ def estimate(
     """When the study is over: estimate precision, recall and F of the linkage whose list it was about, with 95 %
     intervals, and the curve by threshold. Labels alone give a band, checked pairs a value.
     """
-    from blindlabel.api.parties import Coordinator
     from blindlabel.estimates.curve_plot import write_plot
     from blindlabel.estimates.estimating import TOLD
     from blindlabel.export.formats import replacing
 
-    studies_at(at, database).close()  # refuses a folder that is no coordinator's
-    found = Coordinator(at, database=database, passphrase=passphrase()).estimate(
-        study, candidates, checked=checked or []
-    )
+    found = coordinator_from(at, database).estimate(study, candidates, checked=checked or [])
     if plot is not None:
         replacing(plot, lambda path: write_plot(path, found.curve))
     if json:
@@ -178,11 +174,7 @@ def checked(
     """Draw the pairs that both owners' experts are to check in clear, as the agreement says, and write a file for each
     owner. They are drawn once: the next time, the same pairs are written.
     """
-    from blindlabel.api.parties import Coordinator
-
-    studies_at(at, database).close()
-    coordinator = Coordinator(at, database=database, passphrase=passphrase())
-    for path in coordinator.checked_pairs(study, candidates, to=to):
+    for path in coordinator_from(at, database).checked_pairs(study, candidates, to=to):
         result(str(path))
     say(
         "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."

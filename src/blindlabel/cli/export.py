@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
-from blindlabel.cli.stores import DatabaseAddress, coordinator_at, workspace_at
+from blindlabel.cli.stores import DatabaseAddress, coordinator_at, is_coordinators, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def export(
     from blindlabel.export.formats import write_ids
     from blindlabel.export.truth import truths_of_owner
 
-    if not (folder / "workspace.sqlite").exists():
+    if is_coordinators(folder) or (database and not (folder / "workspace.sqlite").exists()):
         if ids:
-            raise InputError(f"{folder} is no owner's workspace, and a coordinator knows no ids.")
+            raise InputError(f"{folder} is a coordinator's, and no coordinator knows the ids.")
         _of_coordinator(coordinator_at(folder, database), study, format, to, json=json)
     elif not ids:
         _written(truths_of_owner(workspace_at(folder)), format, to, json=json)

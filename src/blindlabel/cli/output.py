@@ -99,11 +99,17 @@ def result_json(document: Any) -> None:
 
 
 def is_meant(question: str, option: str = "--yes") -> bool:
-    """Ask a person yes or no; where nobody can answer, the option that says yes is named."""
+    """Ask a person yes or no. Where nobody can answer, the error names the option that says yes."""
     try:
         return typer.confirm(question, err=True)
     except typer.Abort:
-        raise InputError(f"{question} Nobody answered; say {option} where this is meant.") from None
+        raise InputError(f"{question} Nobody answered. Add {option} if you mean it.") from None
+
+
+def sure(question: str, otherwise: str, yes: bool) -> None:
+    """Go on if the person means it, or has said so with --yes; stop with a sentence otherwise."""
+    if not yes and not is_meant(question):
+        raise InputError(otherwise)
 
 
 def progress_bar(*, time_left: bool = True) -> Progress:

@@ -26,6 +26,7 @@ from blindlabel.cli.output import (
     result,
     result_json,
     say,
+    sure,
     with_noun,
 )
 from blindlabel.cli.owner_looking import (
@@ -486,8 +487,7 @@ def checked(
         return
     count = len(checking.own_records(workspace, pairs))
     (peer,) = workspace.state().peers
-    if not yes and not is_meant(f"Show {count} of your records to the experts of {peer}, in clear?"):
-        raise InputError("Nothing was shown.")
+    sure(f"Show {count} of your records to the experts of {peer}, in clear?", "Nothing was shown.", yes)
     replacing(to, lambda part: checking.write_shown(workspace, pairs, part))
     say(f"{to} holds {count} records, sealed for {peer} alone.")
 
@@ -521,7 +521,6 @@ def delete(*, at: WorkspaceFolder, yes: Unasked = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = workspace_at(at)
     agreement = workspace.agreement
-    if not yes and not is_meant(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?"):
-        raise InputError("Nothing was deleted.")
+    sure(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?", "Nothing was deleted.", yes)
     workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

@@ -61,7 +61,7 @@ def check(
     with working_on(f"reading {table.name}"):
         fit = fit_of(agreed, TableOptions(table, id_column, columns_given(column), encoding, delimiter))
     if json:
-        result_json(fit.to_json())
+        result_json(asdict(fit))
     else:
         for line in fit.lines(agreed):
             result(line)

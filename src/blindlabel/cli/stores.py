@@ -13,6 +13,7 @@ from typer import Argument, Option
 from blindlabel.errors import InputError, reason
 
 if TYPE_CHECKING:
+    from blindlabel.api.parties import Coordinator
     from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -65,9 +66,22 @@ def studies_at(home: Path, database: str | None, *, make: bool = False) -> Coord
     """The store of the coordinator in this folder."""
     from blindlabel.storage.coordinator_store import CoordinatorStore
 
-    if not (make or database or any((home / f"coordinator.{what}").exists() for what in ("sqlite", "id"))):
+    if not (make or database or is_coordinators(home)):
         raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
     return CoordinatorStore(home, database, passphrase())
+
+
+def is_coordinators(folder: Path) -> bool:
+    """Whether a folder is a coordinator's."""
+    return any((folder / f"coordinator.{what}").exists() for what in ("sqlite", "id"))
+
+
+def coordinator_from(home: Path, database: str | None) -> Coordinator:
+    """The same as `coordinator_at`, as the API has it."""
+    from blindlabel.api.parties import Coordinator
+
+    studies_at(home, database).close()  # refuses a folder that is no coordinator's
+    return Coordinator(home, database=database, passphrase=passphrase())
 
 
 def workspace_at(folder: Path) -> Workspace:

@@ -12,30 +12,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Union
+from math import prod
 
 from blindlabel.language import tree, words
 from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
-from blindlabel.language.record import View
+from blindlabel.language.record import TextSource, View, cased
 from blindlabel.language.signatures import CaseRule, Clear, Function, NeedleRecipe, NeedleUse, Predicate, Type
 
-TextSource = Union[str, View]
-"""Where a text may come from: a text written in the question, or a view of the other record."""
-
+_ADVICE_ON_NUMBERS = 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).'
 _ADVICE = {
     (Type.TEXT, Type.BOOLEAN): 'Ask something about it, for example is_in("word", text).',
     (Type.RECORD, Type.BOOLEAN): 'Ask something about it, for example is_in("word", $r).',
     (Type.NUMBER, Type.BOOLEAN): "Compare it with a number, for example >= 2.",
-    (
-        Type.TEXT,
-        Type.NUMBER,
-    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
-    (
-        Type.RECORD,
-        Type.NUMBER,
-    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (Type.TEXT, Type.NUMBER): _ADVICE_ON_NUMBERS,
+    (Type.RECORD, Type.NUMBER): _ADVICE_ON_NUMBERS,
     (Type.TEXT, Type.RECORD): "Only $r and lower($r) have attributes.",
 }
 
@@ -228,7 +220,7 @@ class _Check:
         if function.name in ("lower", "upper"):
             given = kinds[0]
             assert given is not None
-            return ValueKind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
+            return ValueKind(given.type, frozenset(cased(leaf, function.name) for leaf in given.leaves))
         self.arguments(function, node, [kind for kind in checked if kind])
         return ValueKind(function.result)
 
@@ -353,16 +345,7 @@ def _folded(operator: tree.Operator, constants: list[Fraction]) -> Fraction:
         return sum(constants, Fraction(0))
     if operator == "|":
         return max(constants)
-    product = Fraction(1)
-    for constant in constants:
-        product *= constant
-    return product
-
-
-def _cased(leaf: TextSource, form: str) -> TextSource:
-    if isinstance(leaf, View):
-        return View(leaf.attribute, "lower" if form == "lower" else "upper")
-    return words.lower(leaf) if form == "lower" else words.upper(leaf)
+    return prod(constants, start=Fraction(1))
 
 
 def _quoted(text: str) -> str:

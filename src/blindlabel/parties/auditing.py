@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -120,10 +120,6 @@ class Audited:
     round: int
     questions: int
     same: bool | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
 
     @property
     def sentence(self) -> str:

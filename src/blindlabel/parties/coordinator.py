@@ -22,10 +22,11 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.envelope.identity import Context, EnvelopeError, Identity, new_identity, sign_for
+from blindlabel.envelope.identity import Context, EnvelopeError, Identity, new_identity
 from blindlabel.envelope.stream import open_
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
+from blindlabel.parties.joining import signed_by
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, enriched, leaving, messages, rounds
 from blindlabel.protocol import coordinator_rules as rules
@@ -233,7 +234,7 @@ class CoordinatorParty:
                 return False
             for body in step.bodies:
                 self.store.bodies(study).write([body])
-            outgoing = [self._sign(message) for message in step.messages]
+            outgoing = [signed_by(self._identity(study), message) for message in step.messages]
             fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
             moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
             if incoming is not None:
@@ -244,10 +245,6 @@ class CoordinatorParty:
                 for one in at_coordinator(loaded.state, step.state):
                     self.tell(agreement.name, one)
                 return True
-
-    def _sign(self, message: Message) -> Signed:
-        identity = self._identity(message.study)
-        return messages.sign(message, lambda data: sign_for(identity, b"", data))
 
     # Work
 

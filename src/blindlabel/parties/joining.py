@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -254,10 +254,6 @@ class TableFit:
     fingerprint: str = ""
     misfit: str = ""
     """Why it is not the table that the linkage was made from, or empty if nothing speaks against it."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
 
     def lines(self, agreement: Agreement) -> Iterator[str]:
         """As a person reads it."""

@@ -100,12 +100,6 @@ class NotFitting(ProtocolError):
     code = "content"
 
 
-ALL: dict[str, type[ProtocolError]] = {
-    kind.code: kind
-    for kind in (
-        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound,
-        Replayed, TooEarly, Forked,
-        TwoLives, NotFitting,
-    )
-}  # fmt: skip
+_KINDS: list[type[ProtocolError]] = [ProtocolError, *ProtocolError.__subclasses__()]
+ALL = {kind.code: kind for kind in _KINDS}
 """Every error by its code, so that a refusal that came over the wire becomes the same error again."""
