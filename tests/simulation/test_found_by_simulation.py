@@ -42,7 +42,7 @@ from blindlabel_lab.simulation.wire import Pipe, Wire
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
-@pytest.mark.parametrize("seed", [2, 9, 37, 45, 50, 69, 84, 1787, 1790, 2426, 20101, 40000975])
+@pytest.mark.parametrize("seed", [2, 9, 37, 45, 50, 69, 84, 1787, 1790, 2426, 20101, 40000119, 40000975])
 def test_seeds_that_once_failed(seed: int) -> None:
     assert run(seed).violations == ()
 

@@ -211,7 +211,8 @@ class CoordinatorParty:
         if self._ahead.get((study, owner)) != ahead:
             self.store.note_ahead(study, owner, ahead=ahead)
             self._ahead[(study, owner)] = ahead
-        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life())
+        others = self.store.ahead(study)
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part: what they send would contradict

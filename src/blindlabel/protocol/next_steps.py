@@ -41,6 +41,10 @@ AHEAD = (
     "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
+_OTHERS_AHEAD = (
+    "The coordinator was restored from an old backup and has forgotten messages that {} has. {} has to run; where it"
+    " says that the study cannot go on, the coordinator has to restore a newer backup, or begin the study again."
+)
 _RESTORED = (
     "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
     " restore a newer backup"
@@ -82,15 +86,15 @@ def of_owner(
     saved: int = 0,
     kept: bool = True,
     unsent: bool = False,
-    ahead: bool = False,
+    ahead: Collection[str] = (),
 ) -> list[NextStep]:
     """What has to happen next, as an owner sees it; empty when the study is over.
 
     `saved`: records of the current round that have a question. `kept`: the sampled rows are in the store. `unsent`:
-    messages wait in the outbox. `ahead`: the coordinator has forgotten messages that came here. Others' messages may
-    bring it forward again; where they were made after what is forgotten, every owner waits for the others.
+    messages wait in the outbox. `ahead`: the owners that have messages which the coordinator has forgotten. Others'
+    messages may bring it forward again; where they were made after what is forgotten, every owner waits for the others.
     """
-    if ahead:
+    if state.name in ahead:
         return [NextStep("others", "restored", AHEAD)]
     if state.truth is not None:
         return []
@@ -105,7 +109,10 @@ def of_owner(
     if unsent:
         own.append(NextStep("machine", "send", SEND))
     others = _of_others(agreement, state)
-    if state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
+    if ahead:
+        names = " and ".join(sorted(ahead))
+        others = [("restored", _OTHERS_AHEAD.format(names, names))]
+    elif state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
         joins = [("join", f"{peer} has to join again, with a new invitation of the coordinator.")
                  for peer in state.keys.awaited]  # fmt: skip
         others = [*joins, *(one for one in others if one[0] in ("records", "answers"))]

@@ -28,11 +28,11 @@ two copies of the database at once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Annotated
 
 from blindlabel.protocol.facts import StudyState, sides_of
-from blindlabel.protocol.shape import Amount, Blob, Hex32, Shape
+from blindlabel.protocol.shape import Amount, Blob, Hex32, Name, Shape
 from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN, Nothing
 
 ONE_LIFE = 30.0
@@ -93,6 +93,8 @@ class Standing(Shape):
     mark: Annotated[str, KNOWN] = ""
     heard: Annotated[Amount, KNOWN] = 0
     """How many messages of the coordinator the owner had when it last said so. In a folder both may be old."""
+    ahead: Annotated[tuple[Name, ...], KNOWN] = ()
+    """The owners that have messages which the coordinator has forgotten."""
 
 
 def tag(has: Iterable[str]) -> str:
@@ -101,9 +103,14 @@ def tag(has: Iterable[str]) -> str:
 
 
 def standing_with(
-    state: StudyState, owner: str, known: Known, is_lost: Callable[[Blob], bool], life: str = ""
+    state: StudyState,
+    owner: str,
+    known: Known,
+    is_lost: Callable[[Blob], bool],
+    life: str = "",
+    ahead: Collection[str] = (),
 ) -> Standing:
-    """How the coordinator stands with an owner. `is_lost`: whether it does not have a body."""
+    """How the coordinator stands with an owner. `is_lost`: whether it does not have a body. `ahead`: see there."""
     needed, facts = needed_bodies(state), state.owners[owner]
     has = tuple(
         digest
@@ -112,7 +119,10 @@ def standing_with(
     )
     latest = facts.history[-1] if facts.history else ""
     told = None if tag(has) == known.has else has
-    return Standing(sent=facts.sent, latest=latest, has=told, life=life, mark=known.mark, heard=known.received)
+    others = tuple(sorted(ahead))
+    return Standing(
+        sent=facts.sent, latest=latest, has=told, life=life, mark=known.mark, heard=known.received, ahead=others
+    )
 
 
 def is_ahead(state: StudyState, owner: str, known: Known) -> bool:

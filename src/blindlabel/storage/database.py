@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
 import sqlite3
 import time
 import weakref
@@ -108,6 +109,8 @@ otherwise.
 """
 
 
+_ROOM = 1 << 20
+"""Bytes without which a disk counts as full; SQLite makes its files larger by up to 32 kB."""
 _BUSY = 30.0
 """Seconds that a connection to SQLite waits for others."""
 
@@ -169,12 +172,20 @@ class Database:
             yield
         except sa.exc.IntegrityError:
             raise
-        except DBAPIError as error:
-            raise OutsideError(f"The database failed: {str(error.orig).strip()}.") from error
-        except sqlite3.Error as error:
-            raise OutsideError(f"The database failed: {error}.") from error
+        except (DBAPIError, sqlite3.Error) as error:
+            found = error.orig if isinstance(error, DBAPIError) else error
+            raise OutsideError(self._why(found)) from error
         except sa.exc.TimeoutError as error:
             raise OutsideError("The database is busy: no connection became free in time.") from error
+
+    def _why(self, error: BaseException | None) -> str:
+        """What failed. SQLite calls a full disk an I/O error where its files beside the database cannot grow."""
+        code, name = getattr(error, "sqlite_errorname", ""), self.engine.url.database or ""
+        if code == "SQLITE_FULL" or (
+            code.startswith("SQLITE_IOERR") and shutil.disk_usage(Path(name).parent).free < _ROOM
+        ):
+            return f"The disk with {name} is full. What was saved is kept: make room, then run this again."
+        return f"The database failed: {str(error).strip()}."
 
     def now(self) -> sa.ColumnElement[float]:
         """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where
