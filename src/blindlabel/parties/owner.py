@@ -121,7 +121,7 @@ class OwnerParty:
         return self.store.name in self._ahead
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where
+        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True if
         anything happened.
         """
         happened = self.send()
@@ -217,7 +217,7 @@ class OwnerParty:
 
     def _compare(self, state: rules.OwnerState, standing: Standing) -> bool:
         """Whether either side has what the other sent; whatever the coordinator does not have is handed over again.
-        True where it took something.
+        True if it took something.
         """
         ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
         if ahead and not self.is_ahead:

@@ -38,21 +38,33 @@ _LOCK = 0x626C696E646C6162
 _fingerprints = sa.Table("tables", sa.MetaData(), sa.Column("fingerprint", sa.String(16), primary_key=True))
 
 
+def keys(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that together name a row, given as name=type."""
+    return [sa.Column(name, kind, primary_key=True, autoincrement=False) for name, kind in kinds.items()]
+
+
+def filled(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that always have a value."""
+    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def nullable(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that may be empty."""
+    return [sa.Column(name, kind) for name, kind in kinds.items()]
+
+
 class Transactional(Protocol):
     """What making tables needs of a database."""
 
     @property
     def is_sqlite(self) -> bool:
         """Whether its transactions that write take the one write lock when they begin."""
-        ...
 
     def read(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that reads."""
-        ...
 
     def write(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that writes."""
-        ...
 
 
 def make_tables(database: Transactional, tables: sa.MetaData) -> None:
@@ -126,7 +138,7 @@ class Database:
         self._file = self._file_now()
 
     def _file_now(self) -> tuple[int, int] | None:
-        """Which file SQLite's is now, whatever its name; None where there is none."""
+        """Which file SQLite's is now, whatever its name, or None if there is none."""
         with suppress(OSError):
             found = Path(self.engine.url.database or "").stat()
             return (found.st_dev, found.st_ino) if self.is_sqlite else None

@@ -223,7 +223,7 @@ def show_certificate(context: ssl.SSLContext, file: Path) -> None:
 
 
 def health_of(address: str, authority: str | None = None) -> Health:
-    """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
+    """What a server says of its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
@@ -239,7 +239,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
 
 
 def _check_trust(error: BaseException, address: str) -> None:
-    """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
+    """A failure of TLS itself never passes by waiting: an `Untrusted` if that is what went wrong."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
