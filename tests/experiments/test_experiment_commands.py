@@ -110,14 +110,6 @@ def test_a_missing_folder_or_set_is_a_sentence(folder: Path, tmp_path: Path) -> 
     assert "There is no engine" in blindlabel("experiment", "quality", "--data", folder, "--engine", "magic", code=1)[1]
 
 
-def test_partners_are_more_frequent_in_an_enriched_sample(folder: Path) -> None:
-    command = ("experiment", "partners", "--data", folder, "--samples", 4, "--records", 20, "--json")
-    row = json.loads(blindlabel(*command)[0])["rows"][0]
-    assert row["dataset"] == "products"
-    assert row["part_by_keys"] > row["uniform"]
-    assert row["keys_in_common"] == 5  # of twenty records ten are chosen by keys, and half of them are decoys
-
-
 def test_what_an_interrupted_run_had_finished_is_used_again(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         for sample in (1, 2):

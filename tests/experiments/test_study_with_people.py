@@ -33,6 +33,8 @@ EXPECTED = [
     {"precision": 1.0, "recall": 1.0, "recall_strict": 0.75, "agreed": 15, "records_to_ask": 2, "true_positives": 3},
     {"precision": 1.0, "recall": 0.75, "recall_strict": 0.75, "agreed": 16, "records_to_ask": 0, "true_positives": 3},
 ]
+BY_CHANCE = (3 * 3 + 13 * 13) / 16**2
+"""Of 16 pairs each side said yes to three in round 1, if both said one yes that the other did not."""
 PREPARE = ["experiment", "prepare", str(LENSES), "--seed", "1", "--engine", "plain"]
 
 
@@ -120,8 +122,14 @@ def test_study_exports_and_replay_give_the_same_figures(
         assert run(["experiment", "score", str(unnamed), "--truth", str(truth)]) == 1
         assert "owner export --ids" in capsys.readouterr().err, "places in a sample are no rows"
     named = with_ids_of_both(study, labels, tmp_path)
-    assert rounds(document(capsys, tmp_path, "score", named, "--truth", truth)) == scored
-    assert rounds(document(capsys, tmp_path, "score", named, "--truth", LENSES / "matches.csv")) == scored
+    answers = [(one.pop("kappa"), one.pop("ac1")) for one in scored]
+    for known in (truth, LENSES / "matches.csv"):
+        of_file = rounds(document(capsys, tmp_path, "score", named, "--truth", known))
+        least = [(one.pop("kappa"), one.pop("ac1")) for one in of_file]
+        assert of_file == scored
+        assert [ac1 for _, ac1 in least] == pytest.approx([ac1 for _, ac1 in answers])
+        assert all(kappa <= exact + 1e-12 for (kappa, _), (exact, _) in zip(least, answers) if exact is not None)
+        assert least[0][0] == pytest.approx((14 / 16 - BY_CHANCE) / (1 - BY_CHANCE))
     assert rounds(document(capsys, tmp_path, "replay", study)) == scored, "from the workspaces"
     assert rounds(document(capsys, tmp_path, "replay", study, "--questions", LENSES / "questions")) == scored
     for owner in OWNERS:
