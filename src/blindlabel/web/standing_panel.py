@@ -175,7 +175,7 @@ class StandingPanel:
         cache = self._app.cache
         waiting = not cache.writable
         activity = self._app.workspace.activity() if waiting else None
-        runs = waiting and cache.state.truth is None and self._app.workspace.is_run
+        runs = waiting and cache.state.truth is None and self._app.workspace.is_running
         said = None if activity is None else (activity.phase, activity.sentence, activity.share)
         unsent = waiting and bool(self._app.workspace.unsent())
         shown = (cache.version, cache.writable, said, runs, unsent)
