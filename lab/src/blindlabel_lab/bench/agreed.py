@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blindlabel.cli.stores import read_agreement
-from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.agreement import Agreement
+if TYPE_CHECKING:
+    from blindlabel.protocol.agreement import Agreement
 
 DEFAULT, LEAST = "default", "least"
 SAID = "Measure this agreement: default, least (is_in on lower case and room for just these questions), or a file."
@@ -24,6 +23,9 @@ def agreed(said: str, records: int, length: int, room: Mapping[str, object], *, 
     """The agreement for this many records of this length; a file has its own length. `room` is what the questions
     take: profile, exclusions and exceptions. The least is in lower case alone, or in both.
     """
+    from blindlabel.cli.stores import read_agreement  # noqa: PLC0415 - the commands' help needs none of it
+    from blindlabel.protocol import agreement as agreements  # noqa: PLC0415
+
     if said not in (DEFAULT, LEAST):
         given = read_agreement(Path(said))
         return given.model_copy(update={"sampling": given.sampling.model_copy(update={"records": records})})

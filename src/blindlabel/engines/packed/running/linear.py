@@ -29,7 +29,7 @@ from blindlabel.engines.packed.running import native, periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
-_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 26, 1 << 28
+_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 27, 1 << 28
 """Bytes of sums that are held at once, unless one ciphertext has more. NumPy cuts all words anew for each lot."""
 
 
