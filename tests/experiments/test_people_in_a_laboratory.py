@@ -17,7 +17,6 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from blindlabel.cli.main import run
-from blindlabel.language.suggestions import Suggester
 from blindlabel.protocol.interfaces import PERSON, SUGGESTED
 from blindlabel.records.generator import Size, generate, write
 from blindlabel.storage.access import Access, Session
@@ -285,7 +284,7 @@ def test_published_conditions_take_texts_that_are_in_the_record_and_no_points(ta
     assert "all of them" in asked.why and app.judging.neighbours(own, task, asked.chain) == {}
     practice = app.practice_of("P01", make=True)
     assert practice is not None and practice.workspace.agreement.encoding.functions == ("is_in",)
-    assert not isinstance(practice.judging, Suggester) and type(practice.judging) is type(app.judging)
+    assert type(practice.judging) is type(app.judging)
 
 
 # What it came to

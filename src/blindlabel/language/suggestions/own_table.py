@@ -160,23 +160,32 @@ class OwnTable:
     def _copies(self) -> npt.NDArray[np.int64]:
         return np.bincount(self._place, minlength=len(self.different))
 
-    def fitting(self, formula: Formula) -> Bits:
+    def fitting(self, question: Formula | Chain) -> Bits:
         """Which rows a question fits."""
-        return column(formula, len(self.different), self._presence)[self._place]
+        if isinstance(question, Chain):
+            return (self.points(question) >= question.bar) & ~self.kept_out(question)
+        return column(question, len(self.different), self._presence)[self._place]
 
     def points(self, chain: Chain) -> npt.NDArray[np.int64]:
         """The points that each row gets."""
-        held = np.zeros(len(self.records), dtype=np.int64)
+        held = np.zeros(len(self.different), dtype=np.int64)
         for condition in chain.conditions:
-            held += condition.points * self.holding(condition.any_of)
-        return held
+            held += condition.points * self._holding(condition.any_of)
+        return held[self._place]
+
+    def kept_out(self, chain: Chain) -> Bits:
+        """The rows that a question keeps out, whatever points they get."""
+        return self.holding(chain.exclusions) & ~self.holding(chain.unless)
 
     def holding(self, terms: Iterable[Term]) -> Bits:
         """The rows in which any of these terms holds."""
+        return self._holding(terms)[self._place]
+
+    def _holding(self, terms: Iterable[Term]) -> Bits:
         found = np.zeros(len(self.different), dtype=np.bool_)
         for term in terms:
             found[reduce(partial(np.intersect1d, assume_unique=True), map(self.rows_with, term))] = True
-        return found[self._place]
+        return found
 
     def same_as(self, record: Record) -> list[int]:
         """The rows that say the very same as this record."""
@@ -190,9 +199,7 @@ class OwnTable:
         return found
 
     def _presence(self, atom: Atom) -> Bits:
-        present = np.zeros(len(self.different), dtype=np.bool_)
-        present[self.rows_with(atom)] = True
-        return present
+        return self._holding([(atom,)])
 
 
 def _in_order(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], npt.NDArray[np.intp]]:

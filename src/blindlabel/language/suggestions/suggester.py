@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf, log2
 
 from blindlabel.language import Question, words
@@ -65,10 +65,10 @@ class JudgedRecord:
     """The nearest rows of the table that are other things, the likest first."""
     scores: tuple[int, ...]
     """The points of each of them."""
-    named: tuple[tuple[Found, ...], ...]
-    """What names each of them, and not the record; nothing where it may be about the same thing."""
-    apart: tuple[tuple[Found, ...], ...]
-    """What sets those of them apart that nothing names."""
+    speaking: Callable[[int], tuple[list[Found], list[Found]]]
+    """What names each of them, by its place, and not the record (nothing where it may be about the same thing); and
+    what sets it apart, where nothing names it.
+    """
     rarest: tuple[Weighed, ...] = ()
     """Other conditions, for when both sides have disagreed over these."""
     lonely: bool = False
@@ -194,7 +194,7 @@ class Suggester:
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little stricter than this one, which a person may have written; None where there is none, or
+        """A question a little stricter than this one, which a person may have written, or None if there is none, or
         where it is no chain.
         """
         points = question if isinstance(question, Chain) else chain_of(question)
@@ -204,7 +204,7 @@ class Suggester:
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one; None where there is none, where one condition would be enough that
+        """A question a little looser than this one, or None if there is none, where one condition would be enough that
         is no identifier of its own, or where it is no chain.
         """
         points = question if isinstance(question, Chain) else chain_of(question)
@@ -256,8 +256,8 @@ class Suggester:
         excluded = [one.needle for one in self.excluded(judged, enough)]
         left = [
             score
-            for row, score, named in zip(judged.near, judged.scores, judged.named, strict=True)
-            if score >= enough and named and not any(holds(needle, row) for needle in excluded)
+            for place, (row, score) in enumerate(zip(judged.near, judged.scores, strict=True))
+            if score >= enough and judged.speaking(place)[0] and not any(holds(needle, row) for needle in excluded)
         ]
         # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
         # record is one text and nothing else, too little would be left.
@@ -291,9 +291,7 @@ class Suggester:
     def excluded(self, judged: JudgedRecord, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
         passing = [place for place, score in enumerate(judged.scores) if score >= enough]
-        named, apart = (
-            [(judged.near[place], speaking[place]) for place in passing] for speaking in (judged.named, judged.apart)
-        )
+        named, apart = ([(judged.near[place], judged.speaking(place)[way]) for place in passing] for way in (0, 1))
         return exclusions_of(named, apart, self.exclusions)
 
     def _own(self, record: Record) -> Record:
@@ -330,25 +328,25 @@ class Suggester:
         most = priors.conditions + (length_of(texts) > self._usual_length)
         most_small = priors.small_conditions if self._confirming else priors.small_of_one_text
         conditions = weigh(evidence, most, most_small, priors, self.places)
-        named = [tuple(self._naming.otherwise(texts, row, identified=identified)) for row in near]
         # Where a record is one text and nothing else, too many true partners would be kept out.
         by_words = self._well_spelt and self._confirming
-        apart = [
-            tuple(set_apart(texts, row, self.rarity, self._rows, given.doubtful, self._asking))
-            if by_words and not names
-            else ()
-            for row, names in zip(near, named, strict=True)
-        ]
-        scores = scores_of(conditions, near)
-        rarest = tuple(plainly(evidence, most, priors, self.places))
-        return JudgedRecord(
-            texts, tuple(conditions), tuple(near), scores, tuple(named), tuple(apart), rarest, lonely >= MOSTLY
-        )
+
+        @cache
+        def speaking(place: int) -> tuple[list[Found], list[Found]]:
+            named = self._naming.otherwise(texts, near[place], identified=identified)
+            if named or not by_words:
+                return named, []
+            return [], set_apart(texts, near[place], self.rarity, self._rows, given.doubtful, self._asking)
+
+        scores, rarest = scores_of(conditions, near), tuple(plainly(evidence, most, priors, self.places))
+        return JudgedRecord(texts, tuple(conditions), tuple(near), scores, speaking, rarest, lonely >= MOSTLY)
 
     def _is_other(self, texts: Texts, near: Neighbour) -> bool:
         """Whether a row of the table is not about the same thing as the record, as far as what is written tells."""
+        if near.likeness < self._priors.duplicate:
+            return True
         own, others = (numbers_and_identifiers(one.values()) for one in (texts, self._texts_at(near.row)))
-        return near.likeness < self._priors.duplicate or own != others
+        return own != others
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts], lonely: float) -> Circumstances:
         return Circumstances(
@@ -429,12 +427,8 @@ class Suggester:
         return Chain(tuple(conditions), enough, tuple(excluded))
 
     def _suggestion(self, record: Record, points: Chain, judged: JudgedRecord, round: int) -> Suggestion:
-        text = text_of(points, lowered=self.lowered)
-        read = Question(text, attributes=self.attributes, limits=self.limits)
-        if read.formula is None:
-            points, text = NEVER, text_of(NEVER, lowered=self.lowered)
-            read = Question(text, attributes=self.attributes, limits=self.limits)
-        assert read.formula is not None
+        if points.total > self.limits.total_weight or len(points.atoms) > self.limits.predicates:
+            points = NEVER
         known = self._known(judged)
         reasons = [
             self._reason(condition.any_of[0][0], condition.points, known, len(judged.near), points.bar)
@@ -443,7 +437,8 @@ class Suggester:
         for term in points.exclusions:
             having = min(self.table.count(atom) for atom in term)
             reasons.append(Reason(term_text(term, plain=True), 0, "exclusion", having, having, len(judged.near)))
-        return Suggestion(text, points, tuple(reasons), own_rows(read.formula, self.table, self._own(record)), round)
+        text, own = text_of(points, lowered=self.lowered), own_rows(points, self.table, self._own(record))
+        return Suggestion(text, points, tuple(reasons), own, round)
 
     def _reason(
         self, atom: Atom, points: int, known: Mapping[tuple[object, ...], Evidence], near: int, enough: int
