@@ -18,7 +18,6 @@ from blindlabel.language.formula import Atom
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
-from blindlabel.language.signatures import Clear
 from blindlabel.language.words import words_in_order
 
 NeedleKind = Literal["word", "identifier", "piece", "number", "initial"]
@@ -55,12 +54,7 @@ class Needle:
     def atom(self, case: Case) -> Atom:
         """The predicate on the other record."""
         ignores_case = PREDICATES[self.function].ignores_case
-        return Atom(self.function, self.arguments, View(self.attribute, "exact" if ignores_case else case))
-
-    @property
-    def arguments(self) -> tuple[Clear, ...]:
-        """What the predicate is called with, besides the text."""
-        return () if self.function == "is_empty" else (self.text,)
+        return Atom(self.function, (self.text,), View(self.attribute, "exact" if ignores_case else case))
 
 
 @dataclass(frozen=True)
@@ -74,6 +68,11 @@ class Found:
     """The word or value that it stands for."""
     place: int = 0
     """How many words come before it in its attribute."""
+
+    @property
+    def half(self) -> bool:
+        """Whether it is half of an identifier, or less."""
+        return self.kind == "piece" and 2 * len(self.needle.text) <= len(self.word) + 1
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,8 @@ def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[F
                 continue
             kind: NeedleKind = kind_of(word, asking.units) if not by_value else "number"
             for needle, asked in _needles(word, kind, where, asking, by_value=by_value):
-                known = found.get(needle)
-                if known is None:
-                    found[needle] = Found(needle, asked, (name,), word, place)
-                elif name not in known.attributes:
+                known = found.setdefault(needle, Found(needle, asked, (name,), word, place))
+                if name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
     telling = [one for one in found.values() if one.word not in JOINING]
     return telling if len(telling) > 1 else list(found.values())
