@@ -197,11 +197,12 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         latest: Annotated[str, Query(max_length=64, description="The digest of that message.")] = "",
         has: Annotated[str, Query(max_length=64, description="The tag of the caller's messages, as told.")] = "",
         mark: Annotated[str, Query(max_length=64, description="Comes back with the answer.")] = "",
+        written: Annotated[int, Query(ge=0, le=2**31 - 1, description="Saved questions of the caller's round.")] = 0,
         wait: Annotated[float, Query(ge=0, le=3600)] = 0,
         authorization: Authorization = None,
     ) -> Waiting:
         owner = await server.caller(request, study, authorization)
-        known = Known(received=after, latest=latest, has=has, mark=mark)
+        known = Known(received=after, latest=latest, has=has, mark=mark, written=written)
         standing = await run_in_threadpool(coordinator.hears, study, owner, known)
         until, waited = time.monotonic() + min(wait, limits.longest_wait), False
         while True:

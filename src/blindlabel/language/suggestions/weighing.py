@@ -169,7 +169,7 @@ def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:
 
 
 def looser(points: Chain, decides: Callable[[Condition], bool]) -> Chain | None:
-    """The next looser question, by a lower bar, its exclusions untouched; None where a lower bar would let one
+    """The next looser question, by a lower bar, its exclusions untouched, or None if a lower bar would let one
     condition be enough that may not decide by itself.
     """
     alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)
