@@ -1,10 +1,7 @@
 """What it says about another record that it has a needle. For the record: how probably a true partner has it, against
-how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row.
-
-A row of the table that gets as many points as are asked for is another thing all the same. Where it has an identifier,
-a year or a name that the record lacks, the other record must not have that; where it has none, a word in place of one
-of the record's ("professional" for "home"). There are a few such exclusions at most, and only against rows that the
-points let pass.
+how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row
+that the points let pass. Where that row has an identifier, a year or a name that the record lacks, the other record
+must not have that; where it has none, a word in place of one of the record's ("professional" for "home").
 """
 
 from __future__ import annotations
@@ -50,14 +47,9 @@ class Evidence:
     """How probably any other record has it."""
 
     @property
-    def kind(self) -> NeedleKind:
-        """What kind of thing it is."""
-        return self.found.kind
-
-    @property
     def unique(self) -> bool:
         """Whether it is an identifier that no other row of the table has: enough by itself. Half of one is not."""
-        return self.kind in IDENTIFYING and self.rows <= 1 and not self.found.half
+        return self.found.kind in IDENTIFYING and self.rows <= 1 and not self.found.half
 
     def bits(self, most: float) -> float:
         """The difference between having it and not, in bits."""
@@ -189,17 +181,6 @@ def chance_of(found: Found, rows: int, given: Circumstances) -> float:
 MISSPELT_BY = 2
 SLOWLY = 4
 """How slowly more own rows must have a word that is excluded, the more words may be misspelt."""
-Speaking = Sequence[tuple[Texts, Sequence[Found]]]
-"""Own rows that the points let pass, each with what speaks for it, best first."""
-
-
-def exclusions_of(named: Speaking, apart: Speaking, most: int) -> list[Found]:
-    """At most this many needles: first what `named` rows are named by otherwise, then what sets other rows `apart`."""
-    chosen: dict[Needle, Found] = {}
-    for row, needles in (*named, *apart):
-        if len(chosen) < most and needles and not any(holds(needle, row) for needle in chosen):
-            chosen[needles[0].needle] = needles[0]
-    return list(chosen.values())
 
 
 def set_apart(

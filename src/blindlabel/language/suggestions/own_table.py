@@ -90,10 +90,8 @@ class Column:
         return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
 
     def _union(self, several: Sequence[str]) -> Positions:
-        if len(several) == 1:
-            return self.rows_of_word(several[0])
-        found = [self.rows_of_word(word) for word in several]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int32)
+        found = [np.zeros(0, dtype=np.int32), *map(self.rows_of_word, several)]
+        return found[1] if len(found) == 2 else np.unique(np.concatenate(found))
 
 
 class OwnTable:
@@ -104,7 +102,7 @@ class OwnTable:
         self.attributes = tuple(attributes)
         self.different, self._place = _in_order([tuple(one.attributes.values()) for one in records])
         self._columns: dict[View, Column] = {}
-        self._found = lru_cache(REMEMBERED)(self._find)
+        self._found = lru_cache(REMEMBERED)(lambda view, *asked: self.column(view).rows_with(*asked))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -117,10 +115,7 @@ class OwnTable:
 
     def rows_with(self, atom: Atom) -> Positions:
         """Which of the different rows a predicate holds of."""
-        return self._found(atom.function, atom.arguments, atom.view)
-
-    def _find(self, function: str, arguments: tuple[Clear, ...], view: View) -> Positions:
-        return self.column(view).rows_with(function, arguments)
+        return self._found(atom.view, atom.function, atom.arguments)
 
     def count(self, atom: Atom) -> int:
         """How many rows a predicate holds of."""
@@ -134,7 +129,7 @@ class OwnTable:
         """Which rows a question fits."""
         if isinstance(question, Chain):
             return (self.points(question) >= question.bar) & ~self.kept_out(question)
-        return column(question, len(self.different), self._presence)[self._place]
+        return column(question, len(self.different), lambda atom: self._holding([(atom,)]))[self._place]
 
     def points(self, chain: Chain) -> npt.NDArray[np.int64]:
         """The points that each row gets."""
@@ -167,9 +162,6 @@ class OwnTable:
         for row, record in enumerate(self.records):
             found.setdefault(record.whole, []).append(row)
         return found
-
-    def _presence(self, atom: Atom) -> Bits:
-        return self._holding([(atom,)])
 
 
 def _in_order(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], npt.NDArray[np.intp]]:

@@ -1,12 +1,8 @@
 """What the owner's table tells of itself: what each attribute holds, which values stand together, how well it is spelt,
 which rows are alike, and what siblings share. Looks at values only, never at an attribute's name, and asks nothing.
 
-It is given different rows, ordered by what they say (`own_table`), so neither the order of the table nor a row that
-stands there twice changes what it finds.
-
 Nearly all rows that are most like a record (its neighbours) are other things: they are what the record must be told
-from. Siblings are other things of one family. Members of a household share surname, address and telephone, and differ
-in given name and age; products of a line share their words, and differ in the model number.
+from. Siblings are other things of one family, as members of a household or products of a line.
 """
 
 from __future__ import annotations
@@ -15,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from statistics import median
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -73,17 +68,16 @@ def profiles_of(rows: Sequence[Texts], attributes: Sequence[str]) -> dict[str, P
 class Patterns:
     """Which values stand together in rows."""
 
-    def __init__(self, rows: Sequence[Texts], profiles: Mapping[str, Profile]) -> None:
-        self._profiles = profiles
+    def __init__(self, rows: Sequence[Texts]) -> None:
         self._rows = Counter(frozenset(name for name, text in row.items() if text) for row in rows)
 
-    def presence(self, texts: Texts, priors: Priors) -> dict[str, float]:
+    def presence(self, texts: Texts, profiles: Mapping[str, Profile], priors: Priors) -> dict[str, float]:
         """How probably a true partner has a value in each attribute of a record: by how many of the owner's rows have
         one that have and lack the same others.
         """
         having = frozenset(name for name, text in texts.items() if text)
         found = {}
-        for name, profile in self._profiles.items():
+        for name, profile in profiles.items():
             with_it, without = self._rows[having | {name}], self._rows[having - {name}]
             share = (with_it + OF_ALL * profile.filled) / (with_it + without + OF_ALL)
             found[name] = 1 - priors.half * (1 - share)
@@ -129,11 +123,6 @@ def length_of(row: Texts) -> int:
     return sum(len(words_in_order(text)) for text in row.values())
 
 
-def usual_length(rows: Sequence[Texts]) -> float:
-    """The median length of a table's rows."""
-    return median(map(length_of, rows or [{}]))
-
-
 def units_of(rows: Sequence[Texts]) -> frozenset[str]:
     """The units that a table counts in: letters that follow several different numbers."""
     having = {word for row in rows for text in row.values() for word in words_in_order(text)}
@@ -141,30 +130,19 @@ def units_of(rows: Sequence[Texts]) -> frozenset[str]:
     return frozenset(unit for unit, different in numbers.items() if different >= MANY_NUMBERS)
 
 
-class Misspelt(NamedTuple):
-    """How many longer words of a table look misspelt."""
-
-    of_all: float
-    """As a share of all of them."""
-    of_single: float
-    """As a share of those that one row has."""
-
-
-def misspelt(rows: Sequence[Texts]) -> Misspelt:
-    """The longer words that look misspelt: no other row has them, but several have one that differs by a letter. An
-    owner cannot know how well the other table is spelt; tables about the same things are often alike.
+def misspelt(rows: Sequence[Texts]) -> tuple[float, float]:
+    """The longer words that look misspelt, as a share of all of them and of those that one row has: no other row has
+    them, but several have one that differs by a letter. An owner cannot know how well the other table is spelt; tables
+    about the same things are often alike.
     """
     having: Counter[str] = Counter()
     for row in rows:
-        having.update({word for text in row.values() for word in words_in_order(text) if _spelt(word)})
+        words = {word for text in row.values() for word in words_in_order(text)}
+        having.update(word for word in words if len(word) >= SHORTEST_DIGITS and word.isalpha())
     usual = {form for word, count in having.items() if count >= SEVERAL for form in _one_letter_less(word)}
     single = [word for word, count in having.items() if count == 1]
     wrong = sum(not usual.isdisjoint(_one_letter_less(word)) for word in single)
-    return Misspelt(wrong / max(1, having.total()), wrong / max(1, len(single)))
-
-
-def _spelt(word: str) -> bool:
-    return len(word) >= SHORTEST_DIGITS and word.isalpha()
+    return wrong / max(1, having.total()), wrong / max(1, len(single))
 
 
 def _one_letter_less(word: str) -> set[str]:
@@ -177,8 +155,9 @@ def _one_letter_less(word: str) -> set[str]:
 COMMON = 0.25
 """Words of more rows than this share tell nothing about likeness, unless there are few rows at all."""
 FEW = 50
-MOST_COMMON = 20_000
-"""Nor do words of more rows than this: a bound on the work in large tables."""
+MOST_ROWS = 20_000
+"""Nor do words of more rows than this; and so many rows, evenly spread, tell what a table is like: a bound on the work.
+"""
 
 
 @dataclass(frozen=True)
@@ -200,7 +179,7 @@ def nearest(column: Column, record: Mapping[str, float], most: int) -> list[Neig
         having = column.rows_of_word(word)
         worth = reliance * log2((rows + 1) / (len(having) + 0.5))
         size += worth
-        if 0 < len(having) <= min(max(COMMON * rows, FEW), MOST_COMMON):
+        if 0 < len(having) <= min(max(COMMON * rows, FEW), MOST_ROWS):
             shared[having] += worth
     like = np.flatnonzero(shared)
     if len(like) > most:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from math import inf, log2
+from math import ceil, inf, log2
+from statistics import median
 
 from blindlabel.language import Question, words
 from blindlabel.language.chain import Chain, Condition, call_of, chain_of, term_text, text_of
@@ -17,18 +18,26 @@ from blindlabel.language.suggestions.evidence import (
     Circumstances,
     Evidence,
     Naming,
-    exclusions_of,
     holds,
     set_apart,
     weigh_all,
 )
 from blindlabel.language.suggestions.imagined import Imagination, Imagined
 from blindlabel.language.suggestions.judgement import Level, Verdict, own_rows, verdict
-from blindlabel.language.suggestions.needles import Asking, Found, Texts, kind_of, needles_of, numbers_and_identifiers
+from blindlabel.language.suggestions.needles import (
+    Asking,
+    Found,
+    Needle,
+    Texts,
+    kind_of,
+    needles_of,
+    numbers_and_identifiers,
+)
 from blindlabel.language.suggestions.own_table import REMEMBERED, OwnTable
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import (
     LIKE,
+    MOST_ROWS,
     Neighbour,
     Patterns,
     length_of,
@@ -37,20 +46,9 @@ from blindlabel.language.suggestions.profiles import (
     profiles_of,
     telling_apart,
     units_of,
-    usual_length,
 )
 from blindlabel.language.suggestions.suggestion import Reason, Suggestion
-from blindlabel.language.suggestions.weighing import (
-    Weighed,
-    bar,
-    expected,
-    looser,
-    plainly,
-    raised,
-    scores_of,
-    stricter,
-    weigh,
-)
+from blindlabel.language.suggestions.weighing import Weighed, bar, looser, plainly, stricter, weigh
 from blindlabel.language.words import words_in_order
 
 
@@ -71,14 +69,14 @@ class JudgedRecord:
     @cached_property
     def scores(self) -> tuple[int, ...]:
         """The points that each of the nearest rows gets."""
-        return scores_of(self.weighed, self.near)
+        return tuple(
+            sum(one.points for one in self.weighed if holds(one.evidence.found.needle, row)) for row in self.near
+        )
 
 
 NEVER = Chain((), 1)
 OTHERWISE = 2
 """In this round a record is asked for by other conditions: both sides have disagreed over the first."""
-MOST_ROWS = 20_000
-"""Rows that the table is judged by, evenly spread."""
 
 
 class Suggester:
@@ -118,26 +116,22 @@ class Suggester:
         self.table = OwnTable([self._own(one) for one in records], self.attributes)
         self.level = Level()
         """Of verdicts, where known pairs have set it."""
-        self._priors = priors = priors or Priors()
+        self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
         self._column = self.table.column(View(None, self._case))
-        self._imagination = Imagination([one.attributes for one in self.table.records], self.attributes, typed)
+        self._typed = frozenset(typed)
         self._judged = lru_cache(REMEMBERED)(self._judge)
         self._imagined = lru_cache(REMEMBERED)(self._imagine)
         rows = max(1, len(self.table.different))
-        share, (few, many) = min(0.5, matching or 1 / rows), priors.others
+        share, (few, many) = min(0.5, matching or 1 / rows), self._priors.others
         self._needed = log2((1 - share) / share)
         self._crowded = min(1.0, max(0.0, log2(1 / share / few) / log2(many / few)))
         self._names = self._by_content()
         looked_at = [self._texts_at(row) for row in range(0, rows, -(-rows // MOST_ROWS)) if len(records)]
-        profiles = profiles_of(looked_at, self._names)
-        self._patterns = Patterns(looked_at, profiles)
-        self._usual_length = usual_length(looked_at)
-        wrong = misspelt(looked_at)
-        spelt = max(0.5, 1 - priors.misspelt * max(0.0, wrong.of_all - priors.usual_misspelt))
-        self._well_spelt = spelt == 1
-        household = frozenset(profiles).difference(personal) if personal else frozenset[str]()
-        self._given = Circumstances(rows, profiles, priors, spelt, wrong.of_single, household)
+        self._patterns = Patterns(looked_at)
+        self._usual_length = median(map(length_of, looked_at or [{}]))
+        self._given = self._seen_in(looked_at, rows, personal)
+        self._well_spelt = self._given.spelt == 1
         self._asking = Asking(
             frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
             self.limits,
@@ -146,12 +140,20 @@ class Suggester:
             units_of(looked_at),
             halves=not self._well_spelt,
         )
-        self._numeric = frozenset(name for name, profile in profiles.items() if profile.kind != "text")
+        kinds = {name: profile.kind for name, profile in self._given.profiles.items()}
+        self._numeric = frozenset(name for name, kind in kinds.items() if kind != "text")
         telling = frozenset(personal)
         if not personal and not self._well_spelt:  # else near rows and exclusions tell siblings apart better than this
             telling = telling_apart(looked_at, self._sibling_of)
-        years = frozenset(name for name, profile in profiles.items() if profile.kind == "year")
+        years = frozenset(name for name, kind in kinds.items() if kind == "year")
         self._naming = Naming(self._asking, years, self._well_spelt, telling)
+
+    def _seen_in(self, looked_at: Sequence[Texts], rows: int, personal: Collection[str]) -> Circumstances:
+        """What is the same for all records."""
+        priors, (wrong, of_single) = self._priors, misspelt(looked_at)
+        spelt = max(0.5, 1 - priors.misspelt * max(0.0, wrong - priors.usual_misspelt))
+        household = frozenset(self._names).difference(personal) if personal else frozenset[str]()
+        return Circumstances(rows, profiles_of(looked_at, self._names), priors, spelt, of_single, household)
 
     def _by_content(self) -> list[str]:
         """The attributes in an order that neither their names nor their places decide."""
@@ -172,8 +174,9 @@ class Suggester:
         suggested again, for a pair that stays in doubt had better be discarded than labelled wrong; but not where the
         last was too `loose`. Nor is one suggested that fits more than `most_others`, as far as more points help.
         """
-        asked = 1 if loose else round
-        judged = self.in_round(self.judge(record), asked)
+        asked, judged = 1 if loose else round, self.judge(record)
+        if self._asks_otherwise(asked):
+            judged = replace(judged, weighed=judged.rarest)
         enough = self.enough(judged, asked)
         made = self._suggestion(record, self._points(judged, enough), judged, round)
         while made.own.others > self.most_others or (loose and made.text in previous):
@@ -213,16 +216,13 @@ class Suggester:
 
     # -- the steps
 
-    def in_round(self, judged: JudgedRecord, round: int) -> JudgedRecord:
-        """What is asked in a round: round 2 asks for other conditions, where it may."""
-        return replace(judged, weighed=judged.rarest) if self._asks_otherwise(round) else judged
-
     def enough(self, judged: JudgedRecord, round: int) -> int:
         """The bar of a round: higher the rarer matches are, and where more neighbours pass than can be excluded."""
         priors, otherwise = self._priors, self._asks_otherwise(round)
         most = sum(one.points for one in judged.weighed)
         # Where a record is one text and nothing else, no other attribute confirms what the wording hides.
-        partner = expected(judged.weighed) * (1.0 if self._confirming else priors.single_attribute)
+        partner = sum(one.points * one.evidence.partner for one in judged.weighed)
+        partner *= 1.0 if self._confirming else priors.single_attribute
         if otherwise:
             share = self._by_crowd(priors.later if self._confirming else 0.0, priors.enough)
             enough = bar(judged.weighed, share * most, (), 0.0, self._needed)
@@ -241,7 +241,7 @@ class Suggester:
         # Conditions that were not chosen to tell the record from its like must not let one pass at all; but where a
         # record is one text and nothing else, too little would be left.
         up_to = most if otherwise and self._confirming else priors.above_others * partner
-        return raised(enough, left, up_to, most)
+        return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
 
     def _by_crowd(self, around_matches: float, in_whole_tables: float) -> float:
         """Between two values, by how many look-alikes there are for each match."""
@@ -258,9 +258,13 @@ class Suggester:
 
     def excluded(self, judged: JudgedRecord, enough: int) -> list[Found]:
         """What speaks for a neighbour that the points would let pass."""
+        chosen: dict[Needle, Found] = {}
         passing = [place for place, score in enumerate(judged.scores) if score >= enough]
-        named, apart = ([(judged.near[place], judged.speaking(place)[way]) for place in passing] for way in (0, 1))
-        return exclusions_of(named, apart, self.exclusions)
+        for way in (0, 1):  # first what names them, then what sets them apart
+            for row, speaking in ((judged.near[place], judged.speaking(place)[way]) for place in passing):
+                if len(chosen) < self.exclusions and speaking and not any(holds(needle, row) for needle in chosen):
+                    chosen[speaking[0].needle] = speaking[0]
+        return list(chosen.values())
 
     def _own(self, record: Record) -> Record:
         """A record as the table has it: whatever else it holds is not looked at."""
@@ -300,13 +304,22 @@ class Suggester:
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts]) -> Circumstances:
         lengths = {name: len(words_in_order(text)) for name, text in texts.items()}
-        return replace(self._given, near=near, lengths=lengths, presence=self._patterns.presence(texts, self._priors))
+        return replace(
+            self._given,
+            near=near,
+            lengths=lengths,
+            presence=self._patterns.presence(texts, self._given.profiles, self._priors),
+        )
 
     def imagined(self, record: Record) -> Imagined:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""
         texts = self._texts_of(record)
         near = [self.table.records[self.table.different[one.row]].attributes for one in self._others(texts)]
         return self._imagination.of(self._own(record).attributes, near, self._circumstances(texts, ()), self.rarity)
+
+    @cached_property
+    def _imagination(self) -> Imagination:
+        return Imagination([one.attributes for one in self.table.records], self.attributes, self._typed)
 
     def _imagine(self, items: tuple[tuple[str, str], ...]) -> tuple[Imagined, OwnTable]:
         made = self.imagined(Record.of(dict(items)))
@@ -371,7 +384,7 @@ class Suggester:
             reason = Reason(text, condition.points, "word", rows, 0, 0, alone)
             if text in known:
                 one = known[text]
-                reason = replace(reason, kind=one.kind, apart=one.apart, nearest=near, half=one.found.half)
+                reason = replace(reason, kind=one.found.kind, apart=one.apart, nearest=near, half=one.found.half)
             reasons.append(reason)
         for term in points.exclusions:
             having = min(map(self.table.count, term))

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf
 
-from blindlabel.language.chain import Chain, Condition
-from blindlabel.language.suggestions.evidence import Evidence, holds
-from blindlabel.language.suggestions.needles import SHORTEST_PART, Texts
+from blindlabel.language.chain import Chain, Condition, call_of
+from blindlabel.language.suggestions.evidence import Evidence
+from blindlabel.language.suggestions.needles import SHORTEST_PART
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
@@ -43,9 +43,8 @@ def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seque
 
 
 def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
-    """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
-    them. What a partner hardly has, what many own rows have, and single characters only where there is too little
-    else.
+    """Another opinion: the rarest things of the record, worth more the fewer own rows have them. What a partner hardly
+    has, what many own rows have, and single characters only if there is too little else.
     """
     likely = [one for one in evidence if one.partner >= priors.usual]
     telling = [one for one in likely if one.anybody <= priors.commonest]
@@ -80,28 +79,16 @@ def _same_string(one: Evidence, other: Evidence) -> bool:
     return shorter == longer or (len(shorter) >= SHORTEST_PART and shorter in longer)
 
 
-def scores_of(conditions: Sequence[Weighed], rows: Sequence[Texts]) -> tuple[int, ...]:
-    """The points that each of these rows gets."""
-    return tuple(sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows)
-
-
-def expected(weighed: Sequence[Weighed]) -> float:
-    """The points that a true partner should get, if it has each thing with its own probability."""
-    return sum(one.points * one.evidence.partner for one in weighed)
-
-
 def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
     """Whether conditions worth the same find classes of places for all of them, the most numerous first."""
     free = sorted(Counter(places).values())
     for wanted in sorted(Counter(points).values(), reverse=True):
-        left = wanted
-        while left > 0:
+        while wanted > 0:
             if not free:
                 return False
-            fitting = [size for size in free if size >= left]
-            taken = fitting[0] if fitting else free[-1]
+            taken = next((size for size in free if size >= wanted), free[-1])
             free.remove(taken)
-            left -= taken
+            wanted -= taken  # noqa: PLW2901
     return True
 
 
@@ -143,43 +130,32 @@ def least_said(weighed: Sequence[Weighed]) -> dict[int, float]:
     return said
 
 
-def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
-    """The bar above the points of others that would still pass, as far as a true partner should follow (`up_to`), and
-    never above the points that there are (`most`).
-    """
-    return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
-
-
 # Stricter and looser
 
 
 def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:
     """The next stricter question; `more` are conditions that could be added, the best first."""
+    reached = [total for total in _sums(points) if total >= points.bar]
     if not points.conditions:
         return None
-    above = [total for total in _sums(points) if total > _effective(points)]
-    if above:
-        return replace(points, bar=above[0])
-    asked = {_key(condition) for condition in points.conditions}
+    if len(reached) > 1:
+        return replace(points, bar=reached[1])
+    asked = set(map(_asked, points.conditions))
     for condition in more:
-        if _key(condition) not in asked:
+        if _asked(condition) not in asked:
             conditions = (*points.conditions, condition)
             return replace(points, conditions=conditions, bar=points.total + condition.points)
     return None
 
 
 def looser(points: Chain, decides: Callable[[Condition], bool]) -> Chain | None:
-    """The next looser question, by a lower bar, its exclusions untouched, or None if a lower bar would let one
-    condition be enough that may not decide by itself.
+    """The next looser question, by a lower bar, its exclusions untouched; None if a lower bar would let one condition
+    be enough that may not decide by itself.
     """
     alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)
-    below = [total for total in _sums(points) if alone < total < _effective(points)]
+    reached = min((total for total in _sums(points) if total >= points.bar), default=inf)
+    below = [total for total in _sums(points) if alone < total < reached]
     return replace(points, bar=below[-1]) if below else None
-
-
-def _effective(points: Chain) -> int:
-    """The smallest sum that reaches the bar: a bar between two sums means the higher."""
-    return min((total for total in _sums(points) if total >= points.bar), default=points.total + 1)
 
 
 def _sums(points: Chain) -> list[int]:
@@ -190,5 +166,5 @@ def _sums(points: Chain) -> list[int]:
     return sorted(sums)
 
 
-def _key(condition: Condition) -> tuple[object, ...]:
-    return tuple((atom.function, atom.arguments, atom.view.attribute) for atom in condition.atoms)
+def _asked(condition: Condition) -> tuple[str, ...]:
+    return tuple(map(call_of, condition.atoms))
