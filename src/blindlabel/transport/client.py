@@ -146,13 +146,7 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            try:
-                self._patiently(attempt)
-            except BodyDamaged as error:
-                raise Unreachable(
-                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
-                    " damaged: its operator has to restore it from a backup."
-                ) from error
+            self._patiently(attempt)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)
