@@ -102,14 +102,7 @@ class HttpTransport:
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known."""
-        params: dict[str, str | float] = {
-            "after": known.received,
-            "latest": known.latest,
-            "has": known.has,
-            "mark": known.mark,
-            "written": known.written,
-            "wait": wait,
-        }
+        params = {"after": known.received, **known.model_dump(exclude={"received"}), "wait": wait}
         url = f"/v1/studies/{self._study}/messages"
 
         def attempt() -> Told:
