@@ -201,6 +201,44 @@ def save_in_practice(page: Page) -> None:
     expect(truth).to_contain_text("artner: ")
 
 
+FOCUSED = """() => {
+  const one = document.activeElement;
+  if (!one || one === document.body) return null;
+  const shown = [one, one.closest(".q-field__control, .q-checkbox, .question-editor")].filter(Boolean);
+  const of = (each, part) => {
+    const style = getComputedStyle(each, part);
+    return [style.outline, style.boxShadow, style.borderColor, style.transform].join(" ");
+  };
+  const look = () => shown.map((each) => of(each) + of(each, "::after")).join();
+  const focused = look();
+  one.blur();
+  const plain = look();
+  one.focus();
+  return [one.outerHTML.slice(0, 120), focused !== plain];
+}"""
+"""What has the focus, and whether that can be seen."""
+
+
+def test_every_control_shows_that_it_has_the_focus(app: App, page: Page) -> None:
+    for where, first in (("list", ".row-open"), ("record", ".record-word")):
+        if where == "record":
+            page.locator(".row-open").nth(12).click()
+            page.get_by_role("button", name="Points", exact=True).click()
+            page.keyboard.press("Alt+g")
+            expect(page.locator(".verdict-good, .verdict-warn")).to_be_visible()
+        expect(page.locator(first).first).to_be_visible()
+        page.locator("body").evaluate("() => document.activeElement.blur()")
+        seen_with: dict[str, bool] = {}
+        for _ in range(120):
+            page.keyboard.press("Tab")
+            found = page.evaluate(FOCUSED)
+            if found is None or (found[0] in seen_with and len(seen_with) > 30):
+                break
+            seen_with[found[0]] = found[1]
+        assert len(seen_with) > 20, where
+        assert [control for control, is_seen in seen_with.items() if not is_seen] == [], where
+
+
 def test_usable_at_two_hundred_percent(study: Rehearsal, app: App, browser: Browser) -> None:
     """What is to be read and pressed is within the width, on every screen of a round."""
     context = new_context(browser, viewport={"width": 512, "height": 384}, device_scale_factor=2)  # a screen of 1024

@@ -85,6 +85,8 @@ def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browse
         refused = second.new_page()
         refused.goto(app.link)
         expect(refused.locator("body")).to_contain_text("This link has been used: it lets one browser in.")
+        refused.goto(app.address)  # and without one, what lets a browser in is said
+        expect(refused.locator("body")).to_contain_text("Open the link that blindlabel owner annotate printed")
         first.close()
         second.close()
 

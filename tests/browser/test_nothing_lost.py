@@ -261,6 +261,15 @@ def test_long_records_and_keys(desk: Desk, browser: Browser) -> None:
     assert before == "none" and button.evaluate("one => getComputedStyle(one).boxShadow") != "none"
     page.keyboard.press("Alt+l")
     expect(page.locator(".records")).to_be_visible()
+    name = page.locator(".row-open").first
+    assert name.evaluate("one => one.scrollWidth > one.clientWidth && getComputedStyle(one).textOverflow") == "ellipsis"
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("checkbox", name="field 39", exact=True).click()
+    page.get_by_role("checkbox", name="maker", exact=True).click()
+    page.keyboard.press("Escape")
+    page.reload()  # what was chosen stays
+    expect(page.get_by_role("columnheader", name="field 39")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="maker")).to_have_count(0)
     page.keyboard.press("/")
     page.keyboard.type("hebrew")
     expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()

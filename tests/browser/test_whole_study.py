@@ -86,8 +86,14 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     page.get_by_role("button", name="Hand in the round").click()
     expect(page.get_by_text("There is no saved question yet for 56 records.")).to_be_visible()
     page.get_by_role("button", name="Not yet").click()
+    page.evaluate(
+        """() => { window.said = []; new MutationObserver(() => window.said.push(document.body.innerText))
+            .observe(document.body, { childList: true, characterData: true, subtree: true }); }"""
+    )
     menu(page, "Suggest for all open records…")
     expect(page.locator(".card")).to_have_count(50)
+    for work in ("Suggesting", "Judging"):  # how far it is
+        assert page.evaluate("work => window.said.some((one) => one.includes(work + ': 0 of 56'))", work)
     chosen = page.locator(".card input:checked")
     page.evaluate(
         """() => { for (let times = 0; times < 60; times += 1)

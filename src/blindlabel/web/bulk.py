@@ -258,6 +258,7 @@ class Review:
         def say() -> None:
             self.note.text = f"{doing}: {len(done):,} of {len(work):,}"
 
+        say()
         with self.dialog:
             saying = ui.timer(0.3, say)
         try:
