@@ -273,7 +273,7 @@ class OwnerPage:
             self._annotation = Annotation(
                 app,
                 self._seat,
-                on_leave=self._left,
+                on_leave=self._show_all,
                 on_shown=self._shown,
                 on_changed=self._show_progress,
                 on_list_key=self._list_key,
@@ -423,9 +423,6 @@ class OwnerPage:
 
     def _shown(self, record: int) -> None:
         ui.navigate.history.replace(f"{self._app.base}?record={record}")
-        self._show_all()
-
-    def _left(self) -> None:
         self._show_all()
 
     async def _next_open(self) -> None:

@@ -191,7 +191,8 @@ class StandingPanel:
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
         for step in of_owner(agreement, cache.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
-            sentence(step.sentence)
+            if step.what != "verify":  # `Verifying` asks for that
+                sentence(step.sentence)
         sentence(RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
         if activity is not None and activity.phase == "stopped" and not runs:
             text("p", f"It stopped with these words: {activity.sentence}", "reason")
