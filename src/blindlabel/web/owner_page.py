@@ -67,7 +67,7 @@ class NameDialog:
             text(
                 "p",
                 "Your name goes into this workspace's log of who wrote which question and how long it took. It is not"
-                " sent to anybody.",
+                " sent to anybody. The coordinator is told how many questions are saved, and not by whom.",
             )
             if team.names:
                 with ui.element("div").classes("actions"):
