@@ -50,7 +50,7 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
     matches = sum(tally.both for tally in pairing.tallies)
     others = sum(tally.neither for tally in pairing.tallies)
     pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
-    return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
+    return [("match", matches), ("no match", others), ("discarded", pairs - matches - others)]
 
 
 NOT_RELEASED = (
@@ -238,7 +238,7 @@ class StandingPanel:
         columns = ("Record", "Matches", "Pairs not settled") if all_told else ("Record", "Matches")
         with ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'):
             plain_table(columns, (astuple(one)[: len(columns)] for one in found))
-        text("p", f"End of the list: {counted(len(found), 'record')}.", "quiet")
+            text("p", f"End of the list: {counted(len(found), 'record')}.", "quiet")
 
     def _build_rounds(self) -> None:
         rounds = rounds_of_owner(self._app.cache.state)
