@@ -220,33 +220,28 @@ class Rules(Protocol):
 
     name: str
     unbounded: str
-    """Said where nothing bounds what a cheating owner learns; empty where the account of bits does."""
+    """Said where nothing bounds what a cheating owner learns, or empty if the account of bits does."""
     engine: str
     """Where the engine itself is, as module:what makes it; importing it may need a homomorphic library."""
 
     def outcomes(self, terms: Terms) -> int:
         """How many outcomes a pair can have for whoever compares its values."""
-        ...
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Why this engine cannot answer this question under these terms, as a sentence; None where it can."""
-        ...
+        """Why this engine cannot answer this question under these terms, as a sentence, or None if it can."""
 
     def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
         """The terms with just the room that these questions take, for whoever knows them before it makes keys. Where no
         room would do, `refuse` says why.
         """
-        ...
 
     def zero_tests(self, terms: Terms) -> int:
         """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError`
         where no key can bear what the terms say.
         """
-        ...
 
     def explain(self, terms: Terms, question: Formula) -> Explained | None:
         """The plan of a question under these terms, and what a round of such questions costs; None: not known."""
-        ...
 
 
 class Engine(Rules, Protocol):
@@ -254,7 +249,6 @@ class Engine(Rules, Protocol):
 
     def make_keys(self, terms: Terms) -> KeyPair:
         """New keys, for one asker and one round."""
-        ...
 
     def encrypt(
         self, terms: Terms, secret: bytes, records: Sequence[Record], questions: int, working: Working = IN_THIS_PROCESS
@@ -262,7 +256,6 @@ class Engine(Rules, Protocol):
         """The records as parcels that only the evaluation of questions can use, and randomness for the answers to this
         many questions.
         """
-        ...
 
     def evaluate(
         self,
@@ -273,12 +266,9 @@ class Engine(Rules, Protocol):
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
         """All questions over all records: parcels of encrypted answers, ready to leave, with their pads."""
-        ...
 
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
         """The values of all pairs, each with its pad added."""
-        ...
 
     def pad_values(self, terms: Terms, pads: Iterable[bytes], questions: int, records: int) -> Values:
         """The pads of all pairs, in the form of what was opened."""
-        ...

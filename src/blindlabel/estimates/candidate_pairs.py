@@ -47,7 +47,7 @@ class Candidates:
     scores: Numbers
     linked: Flags
     drawn: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which pairs were; empty where nothing was drawn from the list."""
+    """Which pairs were, or empty if nothing was drawn from the list."""
 
     @cached_property
     def hash(self) -> str:
@@ -143,7 +143,7 @@ def read_candidates(
 
 
 def _wrong(values: Sequence[str], rows: tuple[int, int] | None, *, numbers: bool) -> str:
-    """What is wrong with a line of the list; empty where nothing is."""
+    """What is wrong with a line of the list, or empty if nothing is."""
     for side, text in enumerate(values[:2]):
         if not text or (numbers and not (text.isascii() and text.isdigit() and str(int(text)) == text)):
             return f"{text!r} is no {'row: rows are whole numbers, counted from 0' if numbers else 'id'}"

@@ -138,7 +138,7 @@ class Drawing:
         return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
-        """Precision, recall and F if these candidates were linked; None where a piece has no drawn pair. Of a band, the
+        """Precision, recall and F if these candidates were linked, or None if a piece has no drawn pair. Of a band, the
         limits alone mean something.
         """
         drawn, strata = self.are(chosen), np.where(self.places < 0, 0, self.strata[self.places])

@@ -89,7 +89,7 @@ def total(pieces: Sequence[Piece], bounded: bool, further: tuple[float, float] =
 
 
 def quotient(top: Bounds, bottom: Bounds) -> tuple[float, float]:
-    """The limits of top / bottom, which are independent; infinite where the bottom may be nothing."""
+    """The limits of top / bottom, which are independent, or infinite if the bottom may be nothing."""
     (a, a_low, a_high), (b, b_low, b_high) = top, bottom
     first, second = a_low * (2 * a - a_low), b_high * (2 * b - b_high)
     under = a * b + sqrt(max(0.0, (a * b) ** 2 - first * second))

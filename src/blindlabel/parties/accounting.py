@@ -9,8 +9,7 @@ what evaluation was seen to need beside its largest parts.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,10 +76,6 @@ class Costs:
     """Of each owner for the questions of round 1, at `MINUTES` each."""
     trips: int
     """How often a folder is carried to the coordinator and back, without a network, if all rounds are needed."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """As a person reads it."""

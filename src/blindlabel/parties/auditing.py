@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -75,7 +75,7 @@ class Opening(Shape):
 
 
 def read_opening(content: bytes) -> Opening:
-    """An opening from its file; an `InputError` where it is none."""
+    """An opening from its file; an `InputError` if it is none."""
     if len(content) > LARGEST:
         raise InputError(f"Opened questions have at most {LARGEST // 2**20} MB.")
     try:
@@ -115,15 +115,11 @@ def _salt(store: Store, identity: Identity, round: int) -> bytes:
 
 @dataclass(frozen=True)
 class Audited:
-    """Whether the questions of a round are those that were committed to; None where nothing is known of that round."""
+    """Whether the questions of a round are those that were committed to, or None if nothing is known of that round."""
 
     round: int
     questions: int
     same: bool | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
 
     @property
     def sentence(self) -> str:

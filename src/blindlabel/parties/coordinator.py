@@ -22,10 +22,11 @@ import nacl.signing
 import numpy as np
 
 from blindlabel.engines.interface import Outcomes
-from blindlabel.envelope.identity import Context, EnvelopeError, Identity, new_identity, sign_for
+from blindlabel.envelope.identity import Context, EnvelopeError, Identity, new_identity
 from blindlabel.envelope.stream import open_
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
+from blindlabel.parties.joining import signed_by
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import comparing, enriched, leaving, messages, rounds
 from blindlabel.protocol import coordinator_rules as rules
@@ -137,7 +138,8 @@ class CoordinatorParty:
             return found[0]
         known = ", ".join(f"{row.name} ({row.study[:12]})" for row in self.store.studies()) or "none"
         problem = "There is no study" if not found else "There is more than one study"
-        raise InputError(f"{problem} {named!r} here. Studies: {known}.")
+        called = f" {named!r}" if named else ""
+        raise InputError(f"{problem}{called} here. Studies: {known}.")
 
     def _agreement(self, study: str) -> Agreement:
         text = self.store.agreement(study)
@@ -171,7 +173,7 @@ class CoordinatorParty:
     # Messages
 
     def receive(self, wire: bytes) -> bool:
-        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        """Take in one message of an owner; True if it was new. Its bodies must have arrived before."""
         signed = messages.parse(wire)
         study = signed.message.study
 
@@ -209,7 +211,8 @@ class CoordinatorParty:
         if self._ahead.get((study, owner)) != ahead:
             self.store.note_ahead(study, owner, ahead=ahead)
             self._ahead[(study, owner)] = ahead
-        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life())
+        others = self.store.ahead(study)
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another one takes part: what they send would contradict
@@ -232,7 +235,7 @@ class CoordinatorParty:
                 return False
             for body in step.bodies:
                 self.store.bodies(study).write([body])
-            outgoing = [self._sign(message) for message in step.messages]
+            outgoing = [signed_by(self._identity(study), message) for message in step.messages]
             fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
             moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
             if incoming is not None:
@@ -244,14 +247,10 @@ class CoordinatorParty:
                     self.tell(agreement.name, one)
                 return True
 
-    def _sign(self, message: Message) -> Signed:
-        identity = self._identity(message.study)
-        return messages.sign(message, lambda data: sign_for(identity, b"", data))
-
     # Work
 
     def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True where something was done."""
+        """Do what can be done for a study now; True if something was done."""
         if not self._todo(study) or not self.store.claim(study, self.worker, self._lease):
             return False
         with self._leased(study):

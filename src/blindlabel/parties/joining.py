@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -244,7 +244,7 @@ class TableFit:
     readable: dict[str, list[str]]
     """Types as which nearly all values of an attribute can be read, so that other owners' proposals can be compared."""
     day_first: bool | None
-    """Whether dates have the day first; None where that cannot be told."""
+    """Whether dates have the day first, or None if that cannot be told."""
     duplicates: int
     """Rows that read like an earlier row after preparation."""
     enough: bool
@@ -253,11 +253,7 @@ class TableFit:
     """In the sample, by sampling method, on average and at most: see `Sampling.expected_matches`."""
     fingerprint: str = ""
     misfit: str = ""
-    """Why it is not the table that the linkage was made from; empty where nothing speaks against it."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
+    """Why it is not the table that the linkage was made from, or empty if nothing speaks against it."""
 
     def lines(self, agreement: Agreement) -> Iterator[str]:
         """As a person reads it."""

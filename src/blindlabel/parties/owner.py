@@ -38,6 +38,7 @@ from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnR
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import AHEAD, NextStep, of_owner
 from blindlabel.protocol.refusals import (
+    Forked,
     MalformedMessage,
     NotFitting,
     ProtocolError,
@@ -57,6 +58,9 @@ _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who
 
 _DOUBT = 15
 """Polls for which only one life of the coordinator's database must be heard after two were."""
+
+_AHEAD = "ahead"
+"""Under this name a store remembers the owners that have messages which the coordinator has forgotten."""
 
 _AGAIN = 3
 """Polls in a row in which what the coordinator does not have is handed over again."""
@@ -109,11 +113,15 @@ class OwnerParty:
         self._was_heard = False
         self._misfit: NotFitting | None = None
         """Why the coordinator did not take what waits."""
-        self.is_ahead = False
+        self._ahead = {*store.settings.get(_AHEAD, "").split()}
+
+    @property
+    def is_ahead(self) -> bool:
         """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
+        return self.store.name in self._ahead
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where
+        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True if
         anything happened.
         """
         happened = self.send()
@@ -209,15 +217,17 @@ class OwnerParty:
 
     def _compare(self, state: rules.OwnerState, standing: Standing) -> bool:
         """Whether either side has what the other sent; whatever the coordinator does not have is handed over again.
-        True where it took something.
+        True if it took something.
         """
         ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
         if ahead and not self.is_ahead:
             self._superseded.clear()  # what it had in their place may be forgotten too
-        self.is_ahead = ahead
+        self._note_ahead({*standing.ahead} - {state.name} | ({state.name} if ahead else set()))
         if 0 < sent <= state.received and state.seen.get(str(sent)) != standing.latest:
             known = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
-            self._take_in(self.line.fetch(known, 0.0).messages[:1])  # the signed message itself says what is wrong
+            found = self.line.fetch(known, 0.0).messages[:1]
+            self._poll(state, 0.0)  # the coordinator has to hear how far this owner is in truth
+            self._take_in(found)  # the signed message itself says what is wrong
         if standing.has is not None:
             self._has = frozenset(standing.has)
             self._is_level = False
@@ -233,6 +243,12 @@ class OwnerParty:
                 raise
         return self._has != had
 
+    def _note_ahead(self, names: set[str]) -> None:
+        """Who has messages that the coordinator has forgotten; for other processes, too."""
+        if names != self._ahead:
+            self.store.remember(_AHEAD, " ".join(sorted(names)))
+            self._ahead = names
+
     def _take_in(self, wires: list[bytes]) -> int:
         """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""
         for number, wire in enumerate(wires):
@@ -241,6 +257,9 @@ class OwnerParty:
                 self.store.change(lambda now, signed=signed: rules.OwnerStep(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
             except TooEarly:
                 return number
+            except Forked:
+                self._note_ahead(self._ahead | {self.store.name})
+                raise
             except (MalformedMessage, WrongSender) as error:
                 raise Unreachable(f"A message of the coordinator came damaged: {error}") from error
         return len(wires)
@@ -345,15 +364,16 @@ class OwnerParty:
 
     def next_steps(self) -> list[NextStep]:
         """Who has to do what next."""
-        return steps_of(self.store, ahead=self.is_ahead)
+        return steps_of(self.store)
 
 
-def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
+def steps_of(store: Store) -> list[NextStep]:
     """Who has to do what next, as one owner's store knows it."""
     saved = sum(1 for task in store.tasks() if task.question is not None)
     kept, unsent = saved > 0 or bool(store.records()), bool(store.unsent())
+    facts = store.settings
+    ahead, by_folder = facts.get(_AHEAD, "").split(), facts.get("via", "").startswith("folder:")
     steps = of_owner(store.agreement, store.state(), saved=saved, kept=kept, unsent=unsent, ahead=ahead)
-    by_folder = (store.remembered("via") or "").startswith("folder:")
     return [one.by_folder() for one in steps] if by_folder else steps
 
 

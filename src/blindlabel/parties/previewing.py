@@ -44,7 +44,7 @@ class Departure:
     letter: int
     """Bytes of the message as it travels."""
     body: int
-    """Bytes of the body, 0 where there is none."""
+    """Bytes of the body, 0 if there is none."""
     exact: bool
     """Whether that is so to the byte, or about so."""
     line: str

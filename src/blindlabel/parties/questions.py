@@ -147,7 +147,6 @@ class QuestionSource(Protocol):
 
     def provide(self, store: Store) -> str | None:
         """Save all questions of the current round and hand it in; or a sentence about what is missing."""
-        ...
 
 
 def open_tasks(store: Store) -> list[Task]:

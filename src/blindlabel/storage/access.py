@@ -67,7 +67,7 @@ class Access:
         return cookie
 
     def session(self, cookie: str) -> Session | None:
-        """Whose cookie it is; None where it is nobody's any more."""
+        """Whose cookie it is, or None if it is nobody's any more."""
         table = tables.browser
         with self._database.read() as connection:
             here = sa.and_(table.c.browser == _hashed(cookie), table.c.until > time.time())

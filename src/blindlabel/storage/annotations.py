@@ -50,7 +50,7 @@ class Visit:
     question: str | None = None
     source: str | None = None
     changed: float | None = None
-    """How far the saved question is from the suggestion, 0 to 1; None where none was shown."""
+    """How far the saved question is from the suggestion, 0 to 1, or None if none was shown."""
     verdict: str | None = None
 
 
@@ -63,7 +63,7 @@ class Mark:
 
 
 def difference(before: str, after: str) -> float:
-    """How far two texts are apart, as a share of their words: 0 for equal ones, 1 where nothing is left."""
+    """How far two texts are apart, as a share of their words: 0 for equal ones, 1 if nothing is left."""
     first, second = before.split(), after.split()
     return round(1.0 - difflib.SequenceMatcher(None, first, second, autojunk=False).ratio(), 3)
 
@@ -206,12 +206,12 @@ class Team:
         return int.from_bytes(digest) < self.doubled * 2**32
 
     def first(self, record: int) -> str:
-        """Who writes the question that is asked; empty where anybody may."""
+        """Who writes the question that is asked, or empty if anybody may."""
         named = self.assigned or self.is_doubled(record)
         return self.names[record % len(self.names)] if self.names and named else ""
 
     def second(self, record: int) -> str:
-        """Who writes the second question; empty where nobody does."""
+        """Who writes the second question, or empty if nobody does."""
         return self.names[(record + 1) % len(self.names)] if self.is_doubled(record) else ""
 
     def is_asked(self, name: str, record: int) -> bool:

@@ -42,7 +42,7 @@ class UploadRecords:
     database: Database
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies.
+        """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.
         Whoever announces less of it later has still used the most that was announced: its part may lie here.
         """
         mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
@@ -132,7 +132,7 @@ class CoordinatorStore(UploadRecords):
         return self.home / "keys" / study
 
     def setting(self, name: str) -> str | None:
-        """A fact about the coordinator; None where it is not known."""
+        """A fact about the coordinator, or None if it is not known."""
         with self.database.read() as connection:
             query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
             return connection.execute(query).scalar_one_or_none()
@@ -173,7 +173,7 @@ class CoordinatorStore(UploadRecords):
     def create(
         self, name: str, agreement: str, state: StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
-        """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
+        """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
         row = {
             "study": state.study,
             "name": name,
@@ -197,13 +197,13 @@ class CoordinatorStore(UploadRecords):
             return [StudyRow(*row) for row in connection.execute(query)]
 
     def agreement(self, study: str) -> str | None:
-        """The text of a study's agreement; None where there is no such study."""
+        """The text of a study's agreement, or None if there is no such study."""
         with self.database.read() as connection:
             query = sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
             return connection.execute(query).scalar_one_or_none()
 
     def load(self, study: str) -> Loaded | None:
-        """A study's state; None where there is no such study."""
+        """A study's state, or None if there is no such study."""
         with self.database.read() as connection:
             query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
             row = connection.execute(query).one_or_none()

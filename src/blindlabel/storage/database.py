@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
 import sqlite3
 import time
 import weakref
@@ -37,21 +38,33 @@ _LOCK = 0x626C696E646C6162
 _fingerprints = sa.Table("tables", sa.MetaData(), sa.Column("fingerprint", sa.String(16), primary_key=True))
 
 
+def keys(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that together name a row, given as name=type."""
+    return [sa.Column(name, kind, primary_key=True, autoincrement=False) for name, kind in kinds.items()]
+
+
+def filled(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that always have a value."""
+    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def nullable(**kinds: Any) -> list[sa.Column[Any]]:
+    """Columns that may be empty."""
+    return [sa.Column(name, kind) for name, kind in kinds.items()]
+
+
 class Transactional(Protocol):
     """What making tables needs of a database."""
 
     @property
     def is_sqlite(self) -> bool:
         """Whether its transactions that write take the one write lock when they begin."""
-        ...
 
     def read(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that reads."""
-        ...
 
     def write(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that writes."""
-        ...
 
 
 def make_tables(database: Transactional, tables: sa.MetaData) -> None:
@@ -96,6 +109,8 @@ otherwise.
 """
 
 
+_ROOM = 1 << 20
+"""Bytes without which a disk counts as full; SQLite makes its files larger by up to 32 kB."""
 _BUSY = 30.0
 """Seconds that a connection to SQLite waits for others."""
 
@@ -123,7 +138,7 @@ class Database:
         self._file = self._file_now()
 
     def _file_now(self) -> tuple[int, int] | None:
-        """Which file SQLite's is now, whatever its name; None where there is none."""
+        """Which file SQLite's is now, whatever its name, or None if there is none."""
         with suppress(OSError):
             found = Path(self.engine.url.database or "").stat()
             return (found.st_dev, found.st_ino) if self.is_sqlite else None
@@ -157,12 +172,20 @@ class Database:
             yield
         except sa.exc.IntegrityError:
             raise
-        except DBAPIError as error:
-            raise OutsideError(f"The database failed: {str(error.orig).strip()}.") from error
-        except sqlite3.Error as error:
-            raise OutsideError(f"The database failed: {error}.") from error
+        except (DBAPIError, sqlite3.Error) as error:
+            found = error.orig if isinstance(error, DBAPIError) else error
+            raise OutsideError(self._why(found)) from error
         except sa.exc.TimeoutError as error:
             raise OutsideError("The database is busy: no connection became free in time.") from error
+
+    def _why(self, error: BaseException | None) -> str:
+        """What failed. SQLite calls a full disk an I/O error where its files beside the database cannot grow."""
+        code, name = getattr(error, "sqlite_errorname", ""), self.engine.url.database or ""
+        if code == "SQLITE_FULL" or (
+            code.startswith("SQLITE_IOERR") and shutil.disk_usage(Path(name).parent).free < _ROOM
+        ):
+            return f"The disk with {name} is full. What was saved is kept: make room, then run this again."
+        return f"The database failed: {str(error).strip()}."
 
     def now(self) -> sa.ColumnElement[float]:
         """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where

@@ -8,6 +8,7 @@ lines of one sender cannot mix their pieces. Folders are for their user alone (0
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -121,7 +122,8 @@ def failing_with_a_sentence(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutsideError(f"{where} cannot be written: {error.strerror or type(error).__name__}.") from error
+        then = " Make room, then run this again." if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise OutsideError(f"{where} cannot be written: {error.strerror or type(error).__name__}.{then}") from error
 
 
 class BodyFiles:

@@ -30,7 +30,7 @@ class LedgerEntry:
     table: str
     """A hash of the file."""
     bits: int | None
-    """That all others together can learn by cheating; None where nothing bounds it."""
+    """That all others together can learn by cheating, or None if nothing bounds it."""
     records: int
     """Sampled at most."""
 
@@ -74,7 +74,7 @@ def enter(entry: LedgerEntry, *, out: bool = False) -> bool:
 
 
 def said_before(entry: LedgerEntry) -> str:
-    """What other studies with this table, as it is or at the same place, may have given; empty where there is none."""
+    """What other studies with this table, as it is or at the same place, may have given, or empty if there is none."""
     earlier = [one for one in _others(entry) if one.table == entry.table or one.path == entry.path]
     bits, unbounded = sum(one.bits or 0 for one in earlier), sum(one.bits is None for one in earlier)
     named, records = ", ".join(dict.fromkeys(one.study for one in earlier)), sum(one.records for one in earlier)

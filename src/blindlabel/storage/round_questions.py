@@ -253,7 +253,8 @@ def upsert(
     only over that text.
     """
     unchanged(connection, table, round, record, was)
-    now = {**values, "updated": time.time()}
+    newest = connection.execute(sa.select(sa.func.max(table.c.updated)).where(table.c.round == round)).scalar()
+    now = {**values, "updated": max(time.time(), (newest or 0.0) + 1e-6)}  # later, also where a clock was set back
     changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
     if changed.rowcount == 0:
         connection.execute(table.insert().values(round=round, record=record, **now))

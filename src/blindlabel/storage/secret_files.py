@@ -71,7 +71,7 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
 
 
 def put_under(path: Path, passphrase: str, before: str | None) -> bool:
-    """Put a secret that is in clear, or under the passphrase before, under this one; False where it was already. A file
+    """Put a secret that is in clear, or under the passphrase before, under this one; False if it was already. A file
     in clear is overwritten, as far as that reaches (see `remove_secret`).
     """
     in_clear = path.read_bytes().startswith(_PLAIN)

@@ -192,7 +192,7 @@ class Workspace(RoundQuestions):
             connection.execute(tables.setting.insert().values(name=name, value=value))
 
     def remembered(self, name: str) -> str | None:
-        """Such a fact; None where there is none."""
+        """Such a fact, or None if there is none."""
         return self.settings.get(name)
 
     @cached_property

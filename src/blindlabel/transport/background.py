@@ -46,7 +46,7 @@ class Background:
         return [row.study for row in self._coordinator.store.studies() if not row.ended]
 
     def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True where something was done."""
+        """Do what can be done for a study now; True if something was done."""
         return self._coordinator.work(study)
 
     def _due(self, studies: list[str]) -> list[str]:
@@ -56,7 +56,7 @@ class Background:
         return [study for study in studies if not self._waits(study)]
 
     def turn(self) -> bool:
-        """Look, and do every study's work, one after the other; True where something was done."""
+        """Look, and do every study's work, one after the other; True if something was done."""
         done = False
         if not self._waits(_LOOKING):
             with self._supervised(_LOOKING):
@@ -110,7 +110,7 @@ class Background:
         return self._clock() - self._looked
 
     def trouble(self) -> str | None:
-        """What is wrong, in a sentence; None where all is well."""
+        """What is wrong, in a sentence, or None if all is well."""
         failing = len(self._failing.keys() - {_LOOKING})
         if self.last_look > _STANDS_STILL:
             ago = f"it last looked at its studies {self.last_look:.0f} seconds ago"

@@ -146,7 +146,13 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            self._patiently(attempt)
+            try:
+                self._patiently(attempt)
+            except BodyDamaged as error:
+                raise Unreachable(
+                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
+                    " damaged: its operator has to restore it from a backup."
+                ) from error
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)
@@ -217,7 +223,7 @@ def show_certificate(context: ssl.SSLContext, file: Path) -> None:
 
 
 def health_of(address: str, authority: str | None = None) -> Health:
-    """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
+    """What a server says of its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
@@ -233,7 +239,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
 
 
 def _check_trust(error: BaseException, address: str) -> None:
-    """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
+    """A failure of TLS itself never passes by waiting: an `Untrusted` if that is what went wrong."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):

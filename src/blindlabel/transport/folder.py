@@ -128,7 +128,7 @@ class FolderTransport:
         return False
 
     def _message(self, number: int, *, first: bool) -> bytes | None:
-        """The coordinator's message of this number; None where it is not there."""
+        """The coordinator's message of this number, or None if it is not there."""
         path = self._place.to_owner(self._owner) / f"{number:06d}.message"
         if not path.exists():
             return None
@@ -207,7 +207,7 @@ class FolderServer(Background):
         return [row.study for row in rows if not row.ended or _StudyFolder(self._folder, row.study).root.is_dir()]
 
     def work(self, study: str) -> bool:
-        """Everything that can be done for a study now; True where anything happened."""
+        """Everything that can be done for a study now; True if anything happened."""
         place = self._places.setdefault(study, _StudyFolder(self._folder, study))
         if not place.root.is_dir():
             return super().work(study)
@@ -306,7 +306,7 @@ class _StudyFolder:
         return self.root / f"to-{owner}"
 
     def put(self, path: Path, content: bytes) -> bool:
-        """Write a file, unless it lies there as it should; True where it was written."""
+        """Write a file, unless it lies there as it should; True if it was written."""
         lasting_folder(path.parent)
         if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
             return False
@@ -339,7 +339,7 @@ class _StudyFolder:
         return left == sealed and all(_version(file) in self._good for file in files)
 
     def get_body(self, blob: Blob, bodies: Bodies) -> bool:
-        """Copy a body in; False where it is not there (yet, or not whole)."""
+        """Copy a body in; False if it is not there (yet, or not whole)."""
         if bodies.has(blob):
             return True
         path = self.root / "bodies" / blob.hash
@@ -353,7 +353,7 @@ class _StudyFolder:
 
 
 def _said(kind: type[S], path: Path) -> S | None:
-    """What somebody says in a file about itself; None where there is nothing that can be read."""
+    """What somebody says in a file about itself, or None if there is nothing that can be read."""
     try:
         return kind.model_validate_json(_read(path, messages.LARGEST))
     except (OutsideError, ValidationError):

@@ -139,7 +139,7 @@ class RateLimit:
         self._lock = threading.Lock()
 
     def check(self, caller: str) -> None:
-        """Count one request; `TooManyRequests` where the bucket is empty."""
+        """Count one request; `TooManyRequests` if the bucket is empty."""
         now = time.monotonic()
         with self._lock:
             level, then = self._buckets.get(caller, (self._burst, now))

@@ -53,7 +53,7 @@ class Annotation:
 
     @property
     def record(self) -> int | None:
-        """The record that is open; None where the list is shown."""
+        """The record that is open, or None if the list is shown."""
         return self._record
 
     def _build(self) -> None:

@@ -69,7 +69,7 @@ class CachedWorkspace:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Read again what other processes changed; True where something did."""
+        """Read again what other processes changed; True if something did."""
         version = self.workspace.version()
         if version == self.version and (self.records or not self.state.sample):
             return self._catch_up()
@@ -93,7 +93,7 @@ class CachedWorkspace:
         self.edition += 1
 
     def _catch_up(self) -> bool:
-        """Take over what another process wrote; True where something was."""
+        """Take over what another process wrote; True if something was."""
         rows, count, latest = self.workspace.written_since(self.state.round, self._newest[1])
         if (count, latest) == self._newest:
             return False
@@ -142,7 +142,7 @@ class CachedWorkspace:
         )
 
     def task(self, record: int) -> Task | None:
-        """What is to be asked about a record in this round; None where it is not asked."""
+        """What is to be asked about a record in this round, or None if it is not asked."""
         return self.tasks.get(record)
 
     def record(self, record: int) -> OwnRecord:
@@ -150,7 +150,7 @@ class CachedWorkspace:
         return self.records[record]
 
     def source_before(self, record: int, text: str) -> str:
-        """Where a question came from that is kept as it was asked in the round before; empty where it is another."""
+        """Where a question came from that is kept as it was asked in the round before, or empty if it is another."""
         before = self._earlier.get((self.state.round - 1, record))
         return before.source if before is not None and before.question == text else ""
 
@@ -307,8 +307,8 @@ class Seat:
         return [task for task in tasks if task is not None and task.state != "saved"]
 
     def next_unwritten(self, after: int | None, order: Sequence[int] = ()) -> int | None:
-        """The next record without a saved question behind this one, in this order and from its start again at the end;
-        None where all have one.
+        """The next record without a saved question behind this one, in this order and from its start again at the end,
+        or None if all have one.
         """
         waiting = {task.record for task in self.unwritten() if task.record != after}
         first = list(order) or list(self.cache.tasks)
@@ -446,7 +446,7 @@ class OwnerApp:
         return Seat(self.cache, self.judging, name)
 
     def practice_of(self, name: str, *, make: bool = False) -> OwnerApp | None:
-        """The practice of a person of this study; None where there is none and none shall be made."""
+        """The practice of a person of this study, or None if there is none and none shall be made."""
         folder = practice_folder(self.workspace, name)
         if name not in self._practices and (make or folder.exists()):
             made = Practice(folder, nearer(self.workspace.agreement.attributes))

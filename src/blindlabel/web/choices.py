@@ -139,7 +139,7 @@ class Choices:
 
 
 def best_of(verdicts: Sequence[Verdict]) -> int | None:
-    """The place of the best verdict; None where no other is worse."""
+    """The place of the best verdict, or None if no other is worse."""
 
     def worth(one: Verdict) -> tuple[int, int, float]:
         kinds = ("bad", "warn", "good")

@@ -88,7 +88,7 @@ class Door:
 
     origins: frozenset[str]
     proxies: tuple[IPv4Network | IPv6Network, ...] | None = None
-    """Whose connections are taken where it is served to other machines; None where it is not."""
+    """Whose connections are taken where it is served to other machines, or None if it is not."""
     header: str = ""
     """In which the proxy says who it is; without it people sign in here."""
 
@@ -153,7 +153,7 @@ class Guard:
     # Who it is
 
     def _refusal(self, scope: Scope) -> str | None:
-        """Why this request is none of ours; None where it may be."""
+        """Why this request is none of ours, or None if it may be."""
         if self.door.proxies is not None and not _is_of(scope, self.door.proxies):
             return "This app is reached through its proxy alone."
         if _all(scope, "host") not in ([host] for host in self.hosts):

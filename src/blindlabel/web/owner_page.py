@@ -36,7 +36,7 @@ LEAST_VISITS = 3
 
 
 def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | None:
-    """Seconds until the last record, by the median of this person's latest records; None where that is not known."""
+    """Seconds until the last record, by the median of this person's latest records, or None if that is not known."""
     taken = [
         visit.saved - visit.opened
         for visit in log
@@ -46,7 +46,7 @@ def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | Non
 
 
 def time_left(seconds: float | None) -> str:
-    """As the page says it behind the number of records; empty where nothing is known."""
+    """As the page says it behind the number of records, or empty if nothing is known."""
     if seconds is None:
         return ""
     if seconds < 60:

@@ -242,7 +242,7 @@ class PointsView(Element, component="browser/points_view.js"):
 
     @property
     def points(self) -> Chain | None:
-        """The question as points; None where it is of another kind or cannot be read."""
+        """The question as points, or None if it is of another kind or cannot be read."""
         return self._points
 
     def open(self, own: OwnRecord, words: list[str], text: str, place: str, *, fixed: bool) -> None:
@@ -347,7 +347,7 @@ class PointsView(Element, component="browser/points_view.js"):
         return replace(points, bar=sensible_bar(points, most))
 
     def click(self, word: str, attribute: str) -> bool:
-        """A word of the record was clicked: ask for it, or no longer. False where the question is of another kind."""
+        """A word of the record was clicked: ask for it, or no longer. False if the question is of another kind."""
         if self._points is None:
             return False
         term, kept = asked_for(word, attribute, self._workspace), self._points

@@ -143,7 +143,7 @@ class Practice:
         return self.truth(own, question), self._checked(better) if better else None
 
     def better(self, own: OwnRecord, task: Task, question: Question) -> str:
-        """A question that does more, of those that the app would offer; empty where none does."""
+        """A question that does more, of those that the app would offer, or empty if none does."""
         offered = [self.judging.suggest(own, replace(task, round=1, previous=()))]
         if question.chain is not None and question.chain.conditions:
             offered += self.judging.neighbours(own, task, question.chain).values()

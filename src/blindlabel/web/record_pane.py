@@ -175,7 +175,7 @@ class RecordWords(Element, component="browser/record_words.js"):
 
 
 def rarity_level(others: int, rows: int) -> int:
-    """How rare a word is: 3 where no other row has it, down to 0 where many have."""
+    """How rare a word is: 3 where no other row has it, down to 0 if many have."""
     return 3 if others == 0 else 2 if others <= max(2, rows // 100) else 1 if others <= max(5, rows // 20) else 0
 
 

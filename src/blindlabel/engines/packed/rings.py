@@ -107,6 +107,6 @@ def zero_tests(ring: RingParameters) -> int:
 
 
 def zero_tests_left(degree: int, modulus_bits: float) -> int:
-    """How many bits about its key a ring can lose and still have 128 bits of security; 0 where it has no margin."""
+    """How many bits about its key a ring can lose and still have 128 bits of security, or 0 if it has no margin."""
     left = degree - dimension_needed(modulus_bits)
     return max(0, math.floor(math.log2(3) * left)) if math.isfinite(left) else 0

@@ -127,7 +127,7 @@ class Priors:
     above_neighbours: float = 1.15
     above_misspelt: float = 0.9
     above_later: float = 0.55
-    """Up to which share of them the bar is raised above the likest other row of the table: in round 1, in round 1 where
+    """Up to which share of them the bar is raised above the likest other row of the table: in round 1, in round 1 if
     words are often misspelt (a true partner may lack any of them), and in later rounds.
     """
     above_others: float = 0.8

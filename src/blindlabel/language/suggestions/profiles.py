@@ -278,7 +278,7 @@ class Siblings:
         return frozenset(name for name, share in self.shares.items() if share < TELLS_SIBLINGS_APART)
 
     def lonely(self, nearest: Sequence[Neighbour]) -> float:
-        """The share of a record's nearest rows of the table that are no siblings of it; 0 where nothing is known of
+        """The share of a record's nearest rows of the table that are no siblings of it, or 0 if nothing is known of
         siblings.
         """
         if self.expected:

@@ -194,7 +194,7 @@ class Suggester:
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little stricter than this one, which a person may have written; None where there is none, or
+        """A question a little stricter than this one, which a person may have written, or None if there is none, or
         where it is no chain.
         """
         points = question if isinstance(question, Chain) else chain_of(question)
@@ -204,7 +204,7 @@ class Suggester:
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one; None where there is none, where one condition would be enough that
+        """A question a little looser than this one, or None if there is none, where one condition would be enough that
         is no identifier of its own, or where it is no chain.
         """
         points = question if isinstance(question, Chain) else chain_of(question)

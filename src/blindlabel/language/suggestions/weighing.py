@@ -61,7 +61,7 @@ def weigh(
 def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> list[Weighed]:
     """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
     them. What a partner hardly has, what many own rows have, and single characters only where there is too little
-    else. None where one alone is left that may not decide.
+    else. None if one alone is left that may not decide.
     """
     likely = [one for one in evidence if one.partner >= priors.least_likely]
     telling = [one for one in likely if one.anybody <= priors.commonest]
@@ -184,7 +184,7 @@ def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:
 
 
 def looser(points: Chain, decides: Callable[[Condition], bool]) -> Chain | None:
-    """The next looser question, by a lower bar, its exclusions untouched; None where a lower bar would let one
+    """The next looser question, by a lower bar, its exclusions untouched, or None if a lower bar would let one
     condition be enough that may not decide by itself.
     """
     alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)

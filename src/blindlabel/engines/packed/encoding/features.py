@@ -272,7 +272,7 @@ def _separate(hashed: Residues, modulus: int) -> Residues:
 
 
 def _solve(rows: list[list[int]], unknowns: int, modulus: int) -> list[int] | None:
-    """Some solution of a small linear system (rows end with the right-hand side), None where there is none."""
+    """Some solution of a small linear system (rows end with the right-hand side), None if there is none."""
     pivots: list[tuple[int, list[int]]] = []
     for given in rows:
         row = given

@@ -115,7 +115,7 @@ class Meaning:
 
 
 def meaning_of(terms: Terms, tables: Tables, formula: Formula) -> Meaning:
-    """The chain of a question; `QuestionError` where it has too many conditions or levels, whatever the room."""
+    """The chain of a question; `QuestionError` if it has too many conditions or levels, whatever the room."""
     probes = {atom: probes_of(terms, tables, atom) for atom in atoms_of(formula)}
     try:
         levels = chain.levels_of(formula, probes.__getitem__)
@@ -174,7 +174,7 @@ class Fit:
 
 
 def compile_question(terms: Terms, tables: Tables, formula: Formula) -> Plan:
-    """The plan of a question, or `QuestionError` where it does not fit the agreement's room."""
+    """The plan of a question, or `QuestionError` if it does not fit the agreement's room."""
     shape = shape_of(terms.profile)
     meaning = meaning_of(terms, tables, formula)
     for asked, room, what in (
@@ -355,7 +355,7 @@ def _held(shape: PlaceClasses, fit: Fit) -> npt.NDArray[np.int64]:
 
 
 def _support(shape: PlaceClasses, fit: Fit, meaning: Meaning) -> Support:
-    """False where the table is, with as many leaves of every group as hold, no matter which."""
+    """False if the table is, with as many leaves of every group as hold, no matter which."""
     held = _held(shape, fit)
     index = np.zeros(len(held), dtype=np.int64)
     for group in meaning.alike:

@@ -1,7 +1,7 @@
 """Evaluating groups of questions over a batch of records: linear forms, products, and what leaves.
 
 All questions run the same steps whatever they ask: as many places, exclusions and exceptions as the agreement gives
-room for, the same products. Y is zero where the points are reached, V (the product of the exclusions) where one holds,
+room for, the same products. Y is zero if the points are reached, V (the product of the exclusions) where one holds,
 W (that of the exceptions) where one of those does. `opening` mixes them with randomness of both sides and pads them,
 and nothing else leaves. An evaluation that is begun again starts from its beginning with fresh randomness.
 """

@@ -1,7 +1,7 @@
 """The linear step: every place of every question as an inner product of clear weights with the records' features.
 
 A matrix [columns × features] is multiplied by diagonals. Moving a record's features by one place is a rotation, which
-carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero where they would leave the
+carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero if they would leave the
 record). A step is a baby step of the record ciphertexts, taken once a batch for all questions, and a giant step of the
 sums, by Horner's rule:
 

@@ -47,7 +47,7 @@ class ProductTree:
         return self.encryptor.ring
 
     def missed(self, places: Sequence[Cipher], support: Residues) -> Cipher:
-        """Y = Σ B · (Σ S·A): zero where the question is true, else not (but for an accident). `support` is S: [left,
+        """Y = Σ B · (Σ S·A): zero if the question is true, else not (but for an accident). `support` is S: [left,
         right, column].
         """
         ring, shape = self.ring, self.room.shape
