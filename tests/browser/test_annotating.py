@@ -392,7 +392,7 @@ def test_completion_and_help(expert: Expert, context: BrowserContext) -> None:
     own = expert.workspace.records()[10]
     show_text(page)
     page.keyboard.type("ret is_i")
-    expect(page.locator(".cm-completionInfo")).to_contain_text("Whether the needle occurs anywhere")
+    expect(page.locator(".cm-completionInfo")).to_contain_text("Whether this part occurs anywhere")
     take_completion(page, "Tab")
     expect_question(page, 'ret is_in("", $r)')
     word = own.prepared.attributes["address_1"].split()[0]
@@ -400,7 +400,7 @@ def test_completion_and_help(expert: Expert, context: BrowserContext) -> None:
     expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text(word)
     page.keyboard.press("Escape")
     page.locator(".question-function-token").hover()
-    expect(page.locator(".question-help").first).to_contain_text("is_in(needle, text)")
+    expect(page.locator(".question-help").first).to_contain_text("is_in(part, text)")
     page.keyboard.press("Alt+v")
     offered = page.locator("datalist option").evaluate_all("options => options.map(one => one.value)")
     assert word in offered  # the words of the record complete the fields of the points view as well
