@@ -201,7 +201,7 @@ def save_in_practice(page: Page) -> None:
     expect(truth).to_contain_text("artner: ")
 
 
-FOCUSED = """() => {
+FOCUSED = """async () => {
   const one = document.activeElement;
   if (!one || one === document.body) return null;
   const shown = [one, one.closest(".q-field__control, .q-checkbox, .question-editor")].filter(Boolean);
@@ -212,6 +212,7 @@ FOCUSED = """() => {
   const look = () => shown.map((each) => of(each) + of(each, "::after")).join();
   const focused = look();
   one.blur();
+  await new Promise((done) => setTimeout(done));  // the framework marks a field's focus beside it
   const plain = look();
   one.focus();
   return [one.outerHTML.slice(0, 120), focused !== plain];

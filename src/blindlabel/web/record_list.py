@@ -157,7 +157,7 @@ class RecordList:
             columns.append({"name": "disagreed", "label": "Came back", "kind": "again", "width": "6.2rem"})
         if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
-        if len({self._cache.writer(record) for record in self._cache.tasks} - {""}) > 1:
+        if {self._cache.writer(record) for record in self._cache.tasks} - {"", self.seat.name}:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
