@@ -26,8 +26,9 @@ HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindla
 # proxy with sign-in (275) and the kernel's way in (130). So 1,850 lines are to go before this step is done:
 # suggestions should give 350, one way to export 150.
 # The laboratory had 12,500 with the gates engine in it; the simulation of the real loops (some 900) and the
-# experiments on estimates and verdicts (some 400) came on top.
-MOST = {HOUSE: {"lines": 40_500, "code": 25_800, "modules": 210}, LABORATORY: {"lines": 13_800}}
+# experiments on estimates and verdicts (some 400) came on top. A study with people (some 1,000) followed; the report as
+# HTML, `partners`, `bench language`, `--local`, `score --against` and people beside oracles (some 420) went for it.
+MOST = {HOUSE: {"lines": 40_500, "code": 25_800, "modules": 210}, LABORATORY: {"lines": 13_900}}
 
 
 def modules(root: Path) -> list[Path]:

@@ -1,5 +1,5 @@
-"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone:
-there is none here.
+"""The coordinator's page: owners and their state, rounds, agreement, what the study waits for, exports. There are no
+records and no questions here.
 
 Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame.
 Signing in takes the code that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is
@@ -73,7 +73,7 @@ class _Sessions:
         self._tries = RateLimit(0.5, 10.0)
 
     def sign_in(self, code: str, address: str) -> str | None:
-        """A new session where the code is right."""
+        """A new session if the code is right."""
         self._tries.check(address)
         if not hmac.compare_digest(code.strip().encode(), self._code.encode()):
             return None
@@ -256,7 +256,7 @@ def _time(at: float) -> str:
 
 
 def _contact(heard: float) -> str:
-    """When an owner's machine was last heard of, in words."""
+    """When an owner's machine was last heard from, in words."""
     if not heard:
         return "none since the server started"
     minutes = round((time.time() - heard) / 60)
@@ -266,7 +266,7 @@ def _contact(heard: float) -> str:
 
 
 def _questions(current: RoundStanding, owner: str, told: tuple[int, int] | None) -> str:
-    """How far an owner is with its questions of a round, as far as it has said."""
+    """How far an owner is with its questions of a round, if it has said so."""
     asked = current.asked.get(owner, 0)
     if owner in current.answered:
         return f"all {asked:,} handed in"
