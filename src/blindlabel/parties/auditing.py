@@ -18,7 +18,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -68,10 +68,6 @@ class Opening(Shape):
         ]
         salt = bytes.fromhex(asked.salt)
         return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
-
-    def to_json(self) -> Any:
-        """As it is written into a file."""
-        return self.model_dump(mode="json")
 
 
 def read_opening(content: bytes) -> Opening:

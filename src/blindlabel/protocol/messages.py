@@ -315,6 +315,10 @@ class Header(Shape):
     body: Annotated[dict[str, Any], Nothing("the fields of its kind are declared")]
 
 
+_AROUND = ("study", "sender", "receiver", "round", "sequence", "previous", "blind")
+"""The fields of a header that a message has, too."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message."""
@@ -354,20 +358,8 @@ class Message:
     @cached_property
     def text(self) -> bytes:
         """The canonical JSON."""
-        return canonical(
-            {
-                "version": VERSION,
-                "study": self.study,
-                "sender": self.sender,
-                "receiver": self.receiver,
-                "kind": self.kind,
-                "round": self.round,
-                "sequence": self.sequence,
-                "previous": self.previous,
-                "blind": self.blind,
-                "body": self.body.model_dump(mode="json"),
-            }
-        )
+        around = {name: getattr(self, name) for name in (*_AROUND, "kind")}
+        return canonical({"version": VERSION, **around, "body": self.body.model_dump(mode="json")})
 
 
 @dataclass(frozen=True)
@@ -430,16 +422,7 @@ def parse(wire: bytes) -> Signed:
         body = shape.model_validate_json(canonical(header.body))
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
-    message = Message(
-        header.study,
-        header.sender,
-        header.receiver,
-        header.round,
-        header.sequence,
-        cast(Body, body),
-        header.previous,
-        header.blind,
-    )
+    message = Message(body=cast(Body, body), **{name: getattr(header, name) for name in _AROUND})
     if message.text != text:
         raise MalformedMessage("The message leaves out fields of its kind.")
     return Signed(message, signature, wire)
