@@ -56,7 +56,7 @@ class Coordinator:
         """
         path = Path(file)
         if path.exists():
-            raise InputError(f"{path} is there already.")
+            raise InputError(f"{path} already exists.")
         path.write_text(to_text(agreements.new(name, owners, attributes, **settings)), encoding="utf-8")
         return path
 
@@ -88,7 +88,7 @@ class Coordinator:
         paths = {owner: folder / f"{owner}.invitation" for owner in agreed.owners}
         for path in paths.values():
             if path.exists():
-                raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
+                raise InputError(f"{path} already exists. Move it away, or name another folder (`to`).")
         folder.mkdir(parents=True, exist_ok=True)
 
         def keep(invitations: Iterable[Invitation]) -> None:
@@ -150,7 +150,7 @@ class Coordinator:
         _check_address(address, insecure=insecure)
         path = Path(to) / f"{owner}.invitation"
         if path.exists():
-            raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
+            raise InputError(f"{path} already exists. Move it away, or name another folder (`to`).")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_invitation(self._party.reinvite(self._party.find(study), owner, address, lost=lost), path)
         return path

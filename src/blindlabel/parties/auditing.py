@@ -77,7 +77,7 @@ def read_opening(content: bytes) -> Opening:
     try:
         return Opening.model_validate_json(json.dumps(json.loads(content)))
     except (ValueError, ValidationError, RecursionError) as error:
-        raise InputError("These are no opened questions: `blindlabel owner audit --to` writes them.") from error
+        raise InputError("These are not opened questions: `blindlabel owner audit --to` writes them.") from error
 
 
 def commitment(store: Store, identity: Identity, round: int) -> str:

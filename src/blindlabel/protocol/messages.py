@@ -387,7 +387,7 @@ class Signed:
             nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text, self.signature)
         except (nacl.exceptions.CryptoError, ValueError, TypeError) as error:
             raise WrongSender(
-                f"The signature of the message does not hold under the key of {self.message.sender}."
+                f"The signature of the message is not valid for the key of {self.message.sender}."
             ) from error
 
 
@@ -431,7 +431,7 @@ def parse(wire: bytes) -> Signed:
 def _split(wire: bytes) -> tuple[bytes, bytes]:
     first, _, rest = wire.partition(b"\n")
     if not rest.endswith(b"\n") or b"\n" in rest[:-1] or not first.startswith(_MAGIC.encode()):
-        raise MalformedMessage("The bytes are no blindlabel message.")
+        raise MalformedMessage("The bytes are not a blindlabel message.")
     version, _, encoded = first[len(_MAGIC) :].partition(b" ")
     if version != str(VERSION).encode():
         raise UnknownVersion("The message is of a version that this program does not speak.")
@@ -440,7 +440,7 @@ def _split(wire: bytes) -> tuple[bytes, bytes]:
     except ValueError as error:
         raise MalformedMessage("The message's signature cannot be read.") from error
     if len(signature) != 64 or base64.b64encode(signature) != encoded:
-        raise MalformedMessage("The message's signature has not 64 bytes.")
+        raise MalformedMessage("The message's signature does not have 64 bytes.")
     return signature, rest[:-1]
 
 
