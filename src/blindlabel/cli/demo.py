@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -124,11 +124,13 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
             "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
             " Ctrl-C."
         )
-        serve_all(folder, [workspace.folder for workspace in made.workspaces], port, browser=browser)
+        homes = {one.name: str(one.folder) for one in made.workspaces}
+        apps = {name: ["owner", "annotate", "--at", at, "--no-browser", "--run"] for name, at in homes.items()}
+        serve_all(folder, apps, port, browser=browser)
 
 
-def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: bool) -> None:
-    """Serve the coordinator of a folder and the owners' apps, each in a process, until Ctrl-C; prints every link."""
+def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, browser: bool) -> None:
+    """Serve the coordinator of a folder and these apps, each in a process, until Ctrl-C; prints every link."""
     from blindlabel.web.owner_server import HOST
 
     links = []
@@ -137,10 +139,9 @@ def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: b
         watch = stack.enter_context(_watched())
         coordinator = ["coordinator", "serve", "--at", str(home), "--port", str(port)]
         stack.enter_context(_process(watch, *coordinator))
-        for workspace in workspaces:
-            arguments = ["owner", "annotate", "--at", str(workspace), "--no-browser", "--run"]
+        for name, arguments in apps.items():
             app = stack.enter_context(_process(watch, *arguments, answers=True))
-            links.append((workspace.name, _first_line(app)))
+            links.append((name, _first_line(app)))
         code = subprocess.run(  # noqa: S603
             [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
         )

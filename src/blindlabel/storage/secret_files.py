@@ -122,19 +122,15 @@ class SecretsInMemory:
     def read(self, path: Path) -> bytes:
         """The secret in this file."""
         with self._lock:
-            try:
-                found = path.stat()
-            except FileNotFoundError:
-                self._known.pop(path, None)
-                raise SecretMissing(f"The file with secret keys is missing: {path}.") from None
-            state = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if path in self._known and self._known[path][0] == state:
-                self._known.move_to_end(path)
-                return self._known[path][1]
-            self._known[path] = (state, read_secret(path, self._passphrase))
+            known = self._known.pop(path, None)
+            found = path.stat() if path.exists() else None
+            state = (found.st_ino, found.st_mtime_ns, found.st_size) if found else (0, 0, 0)
+            if known is None or known[0] != state:
+                known = state, read_secret(path, self._passphrase)
+            self._known[path] = known
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
-            return self._known[path][1]
+            return known[1]
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:

@@ -102,14 +102,7 @@ class HttpTransport:
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known."""
-        params: dict[str, str | float] = {
-            "after": known.received,
-            "latest": known.latest,
-            "has": known.has,
-            "mark": known.mark,
-            "written": known.written,
-            "wait": wait,
-        }
+        params = {"after": known.received, **known.model_dump(exclude={"received"}), "wait": wait}
         url = f"/v1/studies/{self._study}/messages"
 
         def attempt() -> Told:
@@ -146,13 +139,7 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            try:
-                self._patiently(attempt)
-            except BodyDamaged as error:
-                raise Unreachable(
-                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
-                    " damaged: its operator has to restore it from a backup."
-                ) from error
+            self._patiently(attempt)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)

@@ -16,6 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from fastapi import Request
@@ -476,9 +477,13 @@ class OwnerApp:
         """The practice of a person of this study, or None if there is none and none shall be made."""
         folder = practice_folder(self.workspace, name)
         if name not in self._practices and (make or folder.exists()):
-            made = Practice(folder, nearer(self.workspace.agreement.attributes))
+            made = self.made_practice(folder)
             self._practices[name] = OwnerApp(made.workspace, made, "/practice")
         return self._practices.get(name)
+
+    def made_practice(self, folder: Path) -> Practice:
+        """A practice in this folder."""
+        return Practice(folder, nearer(self.workspace.agreement.attributes))
 
     def truths(self) -> dict[str, AgreedTruth]:
         """After the end: the ground truth with every other owner; empty while its labels are still on their way, or if

@@ -317,19 +317,21 @@ class QuestionPane:
 
     def __init__(self, app: OwnerApp, on_typed: Callable[[Written], Any], on_acted: Callable[[Written], Any]) -> None:
         self._app = app
-        self._as_points = app.workspace.remembered(VIEW) != "text"
+        self._counts = app.workspace.agreement.limits.total_weight > 1  # else no two conditions can have points
+        self._as_points = self._counts and app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None
         with ui.element("section").classes("pane question").props('aria-label="Question"'):
             with ui.element("div").classes("criteria-pinned"):
                 text("strong", "When two records match")
                 text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
-            with ui.element("div").classes("views").props('role=group aria-label="View"'):
+            with ui.element("div").classes("views").props('role=group aria-label="View"') as views:
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
                 text("kbd", KEYS["view"][0])
                 text(
                     "span", "$r is any record of the other side; your question is asked of every one of them.", "quiet"
                 )
+            views.set_visibility(self._counts)
             self.points = PointsView(app.workspace, app.judging, self._replace, self._undo)
             # An element that is hidden itself is not heard, so the editor is hidden by the element around it.
             with ui.element("div") as self._text_view:
@@ -362,7 +364,7 @@ class QuestionPane:
 
     def switch(self, *, as_points: bool | None = None, focus: bool = True) -> None:
         """Show the question as points or as text; by default, the other one."""
-        self._as_points = not self._as_points if as_points is None else as_points
+        self._as_points = self._counts and (not self._as_points if as_points is None else as_points)
         self._app.workspace.remember(VIEW, "points" if self._as_points else "text")
         self._show_view()
         if focus:
