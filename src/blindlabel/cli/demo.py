@@ -282,16 +282,7 @@ def generate(
     made = make(kind, Size(rows, duplicates, copies), seed)
     paths = write(made, out, replace=force)
     if json:
-        files = [str(path) for path in paths]
-        result_json(
-            {
-                "kind": kind,
-                "seed": seed,
-                "rows_a": len(made.a),
-                "rows_b": len(made.b),
-                "matches": len(made.matches),
-                "files": files,
-            }
-        )
+        counts = {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}
+        result_json({"kind": kind, "seed": seed, **counts, "files": [str(path) for path in paths]})
     else:
         result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")

@@ -160,7 +160,6 @@ def _at_an_end(
         example,
         meaning=lambda text, arguments: found(text, _string(arguments)),
         family_of=lambda _, limits: family(limits.needle_length),
-        asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         case_rule=CaseRule.NEEDLES,
     )
@@ -175,7 +174,6 @@ _PREDICATES: tuple[Predicate, ...] = (
         'ret is_in("canon", lower($r))',
         meaning=lambda text, arguments: _string(arguments) in text,
         family_of=lambda arguments, _: families.substrings(len(_string(arguments))),
-        asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         every_family=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
         case_rule=CaseRule.NEEDLES,
@@ -190,7 +188,6 @@ _PREDICATES: tuple[Predicate, ...] = (
         'ret equals("1999", $r.year)',
         meaning=lambda text, arguments: text == _string(arguments),
         family_of=lambda _arguments, _limits: families.WHOLE,
-        asked=lambda arguments: (_string(arguments),),
         case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
@@ -201,7 +198,6 @@ _PREDICATES: tuple[Predicate, ...] = (
         'ret has_word("sony", lower($r))',
         meaning=lambda text, arguments: _string(arguments) in words.words_of(text),
         family_of=lambda _arguments, _limits: families.WORDS,
-        asked=lambda arguments: (_string(arguments),),
         always=_never_unless_word,
         case_rule=CaseRule.NEEDLES,
     ),
