@@ -160,6 +160,11 @@ class OwnTable:
     def _copies(self) -> npt.NDArray[np.int64]:
         return np.bincount(self._place, minlength=len(self.different))
 
+    @cached_property
+    def once(self) -> Bits:
+        """The first of all rows that say the very same."""
+        return np.isin(np.arange(len(self)), self.different)
+
     def fitting(self, formula: Formula) -> Bits:
         """Which rows a question fits."""
         return column(formula, len(self.different), self._presence)[self._place]
