@@ -10,8 +10,8 @@ import re
 
 
 class InputError(Exception):
-    """What the user gave cannot be used: a file, a question, an agreement. The message says what is wrong and what to
-    do.
+    """What the user gave cannot be used: a file, a question, an agreement. The message says what is wrong and how to
+    fix it.
     """
 
 

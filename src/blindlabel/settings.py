@@ -3,10 +3,10 @@
 A setting is a field of a section (`language.limits.Limits`, `engines.interface.Encoded`, the sections in
 `protocol.agreement`), annotated with `Setting`. Everything else about it is derived from there:
 
-- pydantic reads the range and refuses what lies outside, with the place in the file;
+- pydantic reads the range and refuses what lies outside it, with the place in the file;
 - `engines.interface.Terms` inherits the engines' settings, and `taken` makes other views of them by name;
-- the commented TOML text (`protocol.agreement_text`) and the table in `docs/reference/settings.md` show every setting
-  there is.
+- the commented TOML text (`protocol.agreement.to_text`) and the table in `docs/reference/settings.md` show every
+  setting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Setting:
     """Lines of a table that is empty by default."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """How pydantic learns the range; the setting's type stays as it was written."""
+        """Tell pydantic the range; the setting's type stays as it was written."""
         schema = handler(source)
         number = schema["schema"] if schema["type"] == "nullable" else schema
         limits = {"ge": self.least, "le": self.most}
@@ -50,13 +50,13 @@ class Declared:
     name: str
     """What it is called in the file."""
     default: Any
-    """`REQUIRED` where there is none."""
+    """`REQUIRED` if there is none."""
     setting: Setting
     choices: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
-        """What it may be, in words; empty where the sentence says it all."""
+        """What it may be, in words, or empty if the sentence says it all."""
         if self.choices:
             return ", ".join(f'"{choice}"' for choice in self.choices)
         least, most = self.setting.least, self.setting.most
@@ -69,7 +69,7 @@ REQUIRED: Any = _NoDefault()
 
 
 def declared(section: Any) -> tuple[Declared, ...]:
-    """The settings of a section: those that its class states itself, then those that it inherits."""
+    """The settings of a section: those that its own class declares, then those that it inherits."""
     hints = typing.get_type_hints(section, include_extras=True)
     order = [name for kind in section.__mro__ for name in vars(kind).get("__annotations__", {})]
     found = []

@@ -101,7 +101,7 @@ def test_a_robber_reads_no_more_of_a_key_than_the_account_says(tested: int) -> N
     if tested == RECORDS:
         assert study.state.ended == "loose" and not matches, "people look before a third round"
     if tested == agreement.budget.most_yes:  # the best a robber can do: what was not a match is known not to be zero
-        page = (Path(__file__).parents[2] / "docs" / "explanation" / "security-argument.md").read_text("utf-8")
+        page = (Path(__file__).parents[2] / "docs" / "laboratory" / "attacks.md").read_text("utf-8")
         assert f"{learnt} of {DEGREE:,} coefficients of one round's key, {allowed:,} by the account" in page
         denied = robbery.tested & robbery.lured & ~labels.is_match(told)
         assert (robbery.keys["anna", 1][PER_PAIR][denied] != 0).all() and matches > 100

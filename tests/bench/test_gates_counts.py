@@ -92,7 +92,7 @@ def test_rows_that_were_kept_are_not_measured_again() -> None:
 
 def test_every_shape_fits_the_default_agreement_and_is_said_of_its_own_record() -> None:
     for shape in SHAPES:
-        work = workload(53, 3, shape, full=True)
+        work = workload(53, 3, shape, "default")
         assert [rules_named("packed").refuse(work.terms, question) for question in work.questions] == [None] * 3
         for question, record in zip(work.questions, work.records):
             assert len(set(atoms_of(question))) == SHAPES[shape]

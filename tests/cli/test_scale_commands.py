@@ -11,12 +11,14 @@ Command = Callable[..., Any]
 
 
 def test_bench_scale_measures_every_party_in_its_own_process(blindlabel: Command) -> None:
-    done = blindlabel("bench", "scale", "--sizes", "3", "--workers", "1", "--length", "16", "--least", "--json")
+    done = blindlabel(
+        "bench", "scale", "--sizes", "3", "--workers", "1", "--length", "16", "--agreement", "least", "--json"
+    )
     (row,) = done.json["rows"]
     assert (row["records"], row["questions"], row["workers"], row["wrong_labels"], row["labels_checked"]) == (
         3,
         3,
-        1,
+        "1",
         0,
         9,
     )

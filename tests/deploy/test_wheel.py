@@ -135,6 +135,6 @@ def test_wheel_alone_plays_a_whole_study_by_commands(tmp_path: Path) -> None:
     for line in ROUND:
         installed.said(*line.split())
     for name in ("anna", "berta"):
-        installed.said("owner", "export", "--at", name, "--to", f"{name}.csv")
+        installed.said("export", name, "--to", f"{name}.csv")
     installed.said("merge", "anna.csv", "berta.csv", "--format", "leipzig", "--to", "pairs.csv")
     assert (installed.folder / "pairs.csv").read_text().startswith("idanna,idberta")

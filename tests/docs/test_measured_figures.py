@@ -13,7 +13,7 @@ from blindlabel.cli.main import run
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel_lab.bench.measured import table
-from blindlabel_lab.bench.packed import terms_of
+from blindlabel_lab.bench.packed import agreement_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _BLOCK = re.compile(r"<!-- measured -->\n(.*?)<!-- end -->", re.DOTALL)
@@ -38,14 +38,14 @@ def test_the_largest_study_is_what_the_account_allows() -> None:
     said = re.search(r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*", page, re.DOTALL)
     assert said is not None
     records = int(said[1].replace(",", ""))
-    assert round(room_of(terms_of("count", records, 148, 8)).seconds() / 60) == int(said[2])
+    assert round(room_of(agreement_of("default", "count", records, 148, 8).terms()).seconds() / 60) == int(said[2])
     with pytest.raises(TermsError, match="withstand the loss"):
-        room_of(terms_of("count", records + 1, 148, 8))
+        room_of(agreement_of("default", "count", records + 1, 148, 8).terms())
 
 
 def test_figures_are_kept_with_where_they_come_from(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "measured.json"
-    command = ["bench", "packed", "--records", "2", "--least", "--length", "16", "--to", str(kept)]
+    command = ["bench", "packed", "--records", "2", "--agreement", "least", "--length", "16", "--to", str(kept)]
     for _ in range(2):
         assert run(command) == 0, capfd.readouterr().err
     (entry,) = json.loads(kept.read_text())  # the second in place of the first
@@ -58,7 +58,9 @@ def test_an_agreement_is_measured_as_it_is(tmp_path: Path, capfd: pytest.Capture
     settings = ["--name", "ours", "--owners", "anna,berta", "--attributes", "given_name,surname", "--records", "2"]
     assert run(["coordinator", "new", agreed, *settings]) == 0
     capfd.readouterr()
-    assert run(["bench", "packed", "--agreement", agreed, "--json"]) == 0
+    assert run(["bench", "packed", "--agreement", agreed, "--records", "2", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["agreement"], found["records"], found["wrong_labels"]) == ("ours", 2, 0)
-    assert run(["bench", "packed", "--agreement", agreed, "--least"]) == 1
+    assert run(["bench", "scale", "--agreement", agreed, "--sizes", "3", "--workers", "1", "--json"]) == 0
+    (row,) = json.loads(capfd.readouterr().out)["rows"]
+    assert (row["records"], row["wrong_labels"], row["labels_checked"]) == (3, 0, 9)

@@ -144,9 +144,9 @@ def test_the_agreement_names_the_list_and_the_tables(tmp_path: Path, capsys: pyt
     )
     assert "linked, scores" in capsys.readouterr().err
     for options, sentence in (
-        (("--candidates", tmp_path / "list.csv"), "--rows how many rows the linkage's tables had"),
+        (("--candidates", tmp_path / "list.csv"), "--rows with the sizes of the linkage's tables"),
         (("--estimates",), "name its list with --candidates"),
-        (("--candidates", tmp_path / "list.csv", "--enriched", "name"), "says nothing of recall"),
+        (("--candidates", tmp_path / "list.csv", "--enriched", "name"), "says nothing about recall"),
         (("--candidates", tmp_path / "list.csv", "--threshold", 0.5, "--rows", 9, 9), "not in the second table"),
     ):
         names = ("--name", "x", "--owners", "a,b", "--attributes", "name")
@@ -348,7 +348,7 @@ def test_checked_pairs_are_seen_side_by_side_and_give_values(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert checking.owner("zoe", "zoe.sealed") == 1  # nobody said yes
-    assert "in clear? Nobody answered; say --yes" in capsys.readouterr().err.replace("\n", " ")
+    assert "in clear? Nobody answered. Add --yes" in capsys.readouterr().err.replace("\n", " ")
     for owner in OWNERS:
         assert checking.owner(owner, f"{owner}.sealed", "--yes") == 0
     assert b"thing" not in (checking.folder / "zoe.sealed").read_bytes()
@@ -430,4 +430,4 @@ def test_a_plan_has_both_ways_to_sample_and_what_they_take(capsys: pytest.Captur
     assert out.splitlines()[-1].startswith("bits that the coordinator") and out.split()[-1] == "–"
     assert "uniform: A key would have to withstand the loss of" in err
     _, err = printed(capsys, "plan", "--rows", 10, 10, "--linked", 50, "--list", 20, code=1)
-    assert "at least the linked pairs" in err
+    assert "at least as many pairs as are linked" in err

@@ -103,7 +103,7 @@ def with_ids_of_both(study: Path, labels: Path, folder: Path) -> Path:
     """Labels merged with the ids of both owners."""
     files = [folder / f"ids-{owner}.csv" for owner in OWNERS]
     for owner, file in zip(OWNERS, files):
-        assert run(["owner", "export", "--ids", "--at", str(study / owner), "--to", str(file)]) == 0
+        assert run(["export", "--ids", str(study / owner), "--to", str(file)]) == 0
     made = folder / f"both-{labels.name}"
     assert run(["merge", str(labels), *map(str, files), "--to", str(made)]) == 0
     return made
@@ -120,7 +120,7 @@ def test_study_exports_and_replay_give_the_same_figures(
     assert run(["export", str(study / "coordinator"), "--to", str(labels)]) == 0
     for unnamed in (labels, study / "coordinator", study / "owner-a"):
         assert run(["experiment", "score", str(unnamed), "--truth", str(truth)]) == 1
-        assert "owner export --ids" in capsys.readouterr().err, "places in a sample are no rows"
+        assert "`export --ids` of both" in capsys.readouterr().err, "places in a sample are no rows"
     named = with_ids_of_both(study, labels, tmp_path)
     assert rounds(document(capsys, tmp_path, "score", named, "--truth", truth)) == scored
     assert rounds(document(capsys, tmp_path, "score", named, "--truth", LENSES / "matches.csv")) == scored
@@ -139,7 +139,7 @@ def test_owner_who_was_given_matches_alone_scores_what_can_be_known(
     assert Workspace.open(study / "owner-a").agreement.release == "matches"
     truth = study / "truth" / "matches.csv"
     exported = tmp_path / "own.csv"
-    assert run(["owner", "export", "--at", str(study / "owner-a"), "--to", str(exported)]) == 0
+    assert run(["export", str(study / "owner-a"), "--to", str(exported)]) == 0
     [one] = rounds(document(capsys, tmp_path, "score", with_ids_of_both(study, exported, tmp_path), "--truth", truth))
     assert (one["precision"], one["recall_strict"], one["true_positives"]) == (1.0, 0.75, 3)
     assert {str(one[key]) for key in ("recall", "agreed", "records_to_ask")} == {"None"}

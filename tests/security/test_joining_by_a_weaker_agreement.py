@@ -107,7 +107,7 @@ def test_at_a_terminal_a_person_is_asked(
     capsys.readouterr()
     assert run(words) == code
     assert Path("anna").exists() == (code == 0)
-    assert "Join all the same?" in capsys.readouterr().err
+    assert "Join anyway?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,8 @@ def test_backup_restored_beside_those_who_live(seed: int, restored: tuple[str, .
         if set(restored) == {"anna", COORDINATOR} and (not study.calm() or study.forked):
             assert study.behind() or study.forked, "whoever cannot be brought forward says so"
             assert study.unexpected == []
+            waiting = study.owners["anna"].owner.next_steps()
+            assert [step.what for step in waiting] == ["restored"] and "berta" in waiting[0].sentence
         else:
             ends_well(study)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from blindlabel.errors import InputError
+from blindlabel.errors import InputError, OutsideError
 from blindlabel.storage import coordinator_tables, workspace_tables
 from blindlabel.storage.database import Database, _set_up_sqlite, fingerprint
 
@@ -101,6 +102,22 @@ def test_address_that_is_none_is_told_without_its_password(address: str, sentenc
     with pytest.raises(InputError, match=sentence) as caught:
         Database(address, TABLES)
     assert "secret" not in str(caught.value)
+
+
+def test_full_disk_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was "disk I/O error": SQLite says so where its files beside the database cannot grow."""
+    database = Database(tmp_path / "some.sqlite", TABLES)
+    setting = coordinator_tables.setting
+    full = pytest.raises(OutsideError, match=r"The disk with .*some.sqlite is full.* make room")
+    with full, database.write() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")
+        connection.execute(setting.insert(), [{"name": f"{one}", "value": "x" * 4000} for one in range(99)])
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+    for free, sentence in ((1000, "make room"), (2**40, "The database failed: disk I/O error")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: shutil._ntuple_diskusage(2**41, 0, free))
+        with pytest.raises(OutsideError, match=sentence), database.failing_with_a_sentence():
+            raise error
 
 
 def test_deleted_rows_are_overwritten_at_once(tmp_path: Path) -> None:

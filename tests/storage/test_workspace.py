@@ -38,7 +38,7 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     }
     workspace = Workspace.create(folder)
     identity = new_identity()
-    workspace.found(settings, {}, owner.OwnerStep(state), lambda message: signed_by(identity, message))
+    workspace.begin(settings, {}, owner.OwnerStep(state), lambda message: signed_by(identity, message))
     rows = [
         OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"}))
         for n, p in enumerate(sample.positions)

@@ -49,9 +49,9 @@ def study(folder: Path) -> tuple[CoordinatorParty, list[Workspace]]:
 def exported(folder: Path) -> list[str]:
     """The coordinator's labels and both owners' ids, as files."""
     labels = folder / "labels.csv"
-    assert run(["coordinator", "export", "persons", "--at", str(folder / "coordinator"), "--to", str(labels)]) == 0
+    assert run(["export", str(folder / "coordinator"), "--study", "persons", "--to", str(labels)]) == 0
     for owner in ("anna", "berta"):
-        assert run(["owner", "export", "--at", str(folder / owner), "--ids", "--to", str(folder / f"{owner}.csv")]) == 0
+        assert run(["export", str(folder / owner), "--ids", "--to", str(folder / f"{owner}.csv")]) == 0
     return [str(labels), str(folder / "anna.csv"), str(folder / "berta.csv")]
 
 
@@ -70,7 +70,10 @@ def test_labels_and_ids_become_a_labels_table_of_splink(tmp_path: Path, capsys: 
     assert set(found.values()) == {"0.0", "1.0"}
     capsys.readouterr()
     assert run(["merge", *files[:2], "--to", str(out)]) == 1
-    assert "Nothing here has the ids of berta: add its export, or what `owner export --ids`" in capsys.readouterr().err
+    assert (
+        "Nothing here has the ids of berta: add its export, or what `blindlabel export --ids`"
+        in capsys.readouterr().err
+    )
     study(tmp_path / "other")
     others = exported(tmp_path / "other")
     capsys.readouterr()
@@ -99,14 +102,14 @@ def test_the_coordinators_export_says_what_an_owner_would_learn_from_it(
             workspaces = joined(folder, coordinator.create(to_text(agreement), address), tables)
             play(workspaces, over_http(address))
         to, at = str(folder / "x.csv"), str(folder / "coordinator")
-        for command in (["coordinator", "export", "persons", "--at", at], ["export", at]):
+        for command in (["export", at, "--study", "persons"], ["export", at]):
             capsys.readouterr()
             assert run([*command, "--to", to]) == 0
             said = capsys.readouterr().err
             assert f"NOTE: where this is passed on, {MORE[release][:-1]}" in said
             assert ("one that cheated can read the other's records with it" in said) == (release != "labels")
             assert ("any other owner is told of a pairing that is none of its own" in said) == (owners == 3)
-        assert run(["coordinator", "export", "persons", "--at", at, "--format", "pyjedai", "--to", to, "--json"]) == 0
+        assert run(["export", at, "--format", "pyjedai", "--to", to, "--json"]) == 0
         out, said = capsys.readouterr()
         assert json.loads(out) and "in which round" not in said
         assert ("NOTE: where" in said) == (release != "labels" or owners == 3)
@@ -128,5 +131,5 @@ def test_before_the_end_an_export_says_that_owners_have_no_label_yet(
         for owner in owners:
             owner.line.close()
     at, to = str(tmp_path / "coordinator"), str(tmp_path / "x.csv")
-    assert run(["coordinator", "export", "persons", "--at", at, "--to", to]) == 0
+    assert run(["export", at, "--to", to]) == 0
     assert "is told which pairs match and which do not, and in which round" in capsys.readouterr().err

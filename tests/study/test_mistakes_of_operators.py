@@ -32,7 +32,7 @@ MISTAKES = (
     ("owner run --at anna --hand-out", 2, "No such option"),
     ("owner verify anna --at anna", 1, "You are anna. Name another owner"),
     ("owner verify nobody --at anna", 1, "nobody is not known as another owner"),
-    ("owner export --at anna --to x.csv", 1, "The study is not over yet."),
+    ("export anna --to x.csv", 1, "The study is not over yet."),
     ("owner table nowhere.csv --at anna", 1, "There is no file nowhere.csv."),
     ("owner table other.csv --at anna", 1, "other.csv has no column"),
     ("owner join nowhere.invitation tables/a.csv --at new", 1, "There is no file nowhere.invitation."),

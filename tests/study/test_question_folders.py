@@ -161,7 +161,7 @@ def test_folder_that_comes_too_late_is_said_to_be_unused(
     assert "Round 1 is handed in, with 3 questions." in said and "not used" not in said
     before = questions_asked(anna)
     assert run([*command, "--questions", str(folder)]) == 0
-    assert f"round 1 was handed in before and stays as it was: {folder} is not used" in capsys.readouterr().err
+    assert f"round 1 was handed in earlier and does not change: {folder} is not used" in capsys.readouterr().err
     assert questions_asked(anna) == before
 
 

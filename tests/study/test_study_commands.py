@@ -75,7 +75,7 @@ def test_study_begins_once_and_its_invitations_are_private(tell: Tell) -> None:
     assert stands["waiting"] == ["anna has to join", "berta has to join"]
     assert stands["budget"]["records_asked"] == 12
     assert tell("coordinator status other --at home")[0] == 1
-    assert tell("coordinator export persons --at home --to x.csv")[0] == 1
+    assert tell("export home --study persons --to x.csv")[0] == 1
     assert tell("coordinator delete persons --at home --yes")[0] == 0
     assert json.loads(tell("coordinator status --at home --json")[1]) == []
 
@@ -126,7 +126,7 @@ def test_owner_joins_without_the_coordinator_and_is_told_what_is_missing(tell: T
     stands = json.loads(tell("owner status --at anna --json")[1])
     assert (stands["round"], stands["unsent"]) == (0, 1)
     assert tell("owner run --at anna --auto --questions out")[0] == 1
-    assert tell("owner export --at anna --to x.csv")[0] == 1
+    assert tell("export anna --to x.csv")[0] == 1
     assert tell("owner status --at nowhere")[0] == 1
     assert tell("owner delete --at anna --yes")[0] == 0
     assert not Path("anna").exists()
@@ -294,5 +294,5 @@ def test_one_comes_back_and_another_leaves_by_command(tell: Tell, tmp_path: Path
         patience.check(waits)
     trip()
     for name, place in places.items():
-        assert tell(f"owner export --at {place} --to {name}.csv")[0] == 0
+        assert tell(f"export {place} --to {name}.csv")[0] == 0
     assert tell("coordinator remove persons berta --at home --yes")[0] == 1, "the study is over"

@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.parties.owner import OwnerParty
+from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.client import HttpTransport
+from support.patience import Patience
 from support.study_parties import (
     clear_labels,
+    confirm_all,
     joined,
     over_http,
     play,
@@ -70,3 +74,31 @@ def test_labels_over_http_are_those_of_clear_evaluation(
             one.blob.length for sent in state.rounds for way, one in sent.records.items() if way.endswith(f">{name}")
         )
         assert sizes < sum(row.bytes for row in moved) < sizes + 3000 * owners * state.round
+
+
+def test_coordinator_is_told_how_many_questions_of_which_round_are_written(tmp_path: Path) -> None:
+    agreement = small_agreement()
+    coordinator, patience = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator")), Patience()
+    with served(coordinator) as address:
+        workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path))
+        owners = [OwnerParty(workspace, over_http(address)(workspace)) for workspace in workspaces]
+
+        def told(round: int, *written: int) -> bool:
+            """Whether that is what was told, after one more turn of both."""
+            for owner in owners:
+                owner.turn()
+            confirm_all(owners)
+            said = [coordinator.written.get((agreement.hash, name)) for name in agreement.owners]
+            return said == [(round, count) for count in written]
+
+        patience.wait_until(lambda: told(1, 0, 0))
+        anna, berta = workspaces
+        anna.save_draft(0, "ret true")
+        anna.save_questions({1: "ret false", 2: "ret false"}, "person")
+        patience.wait_until(lambda: told(1, 2, 0))  # a draft is no question yet
+        anna.save_questions({task.record: "ret false" for task in anna.tasks()}, "person")
+        anna.hand_in()
+        assert SuggestedQuestions().provide(berta) is None
+        patience.wait_until(lambda: told(2, 0, 0))
+        for owner in owners:
+            owner.line.close()

@@ -165,6 +165,22 @@ def test_download_that_broke_off_goes_on_where_it_ended(
     assert [url.partition("offset=")[2] for _, url, _ in between.requests] == ["0", str(len(CONTENT) // 2)]
 
 
+def test_body_that_is_damaged_at_the_coordinator_is_named_and_asked_for_again(
+    line: Line, coordinator: CoordinatorParty, tmp_path: Path
+) -> None:
+    """It ended a healthy `owner run`; once the good one is there, it goes on."""
+    content = secrets.token_bytes(2000)
+    blob = offer(coordinator, line.study, content)
+    path = coordinator.store.bodies(line.study).path(blob)  # type: ignore[attr-defined]
+    path.write_bytes(bytes(len(content)))
+    bodies = BodyFiles(tmp_path)
+    with pytest.raises(Unreachable, match="came damaged twice"):
+        line.http.fetch_body(blob, bodies)
+    path.write_bytes(content)
+    line.http.fetch_body(blob, bodies)
+    assert bodies.read_all(blob) == content
+
+
 def test_upload_that_broke_off_sends_exactly_what_is_missing(
     coordinator: CoordinatorParty, line: Line, between: Between, tmp_path: Path
 ) -> None:

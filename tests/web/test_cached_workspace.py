@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import zipfile
 from functools import partial
+from unittest.mock import patch
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_desk_agrees_with_the_workspace_after_every_kind_of_writing(workspace: W
         "saved",
     ]
     assert workspace.tasks()[3].question == "ret true", "a draft does not touch the question that was saved before"
+
+
+def test_what_another_process_writes_is_seen_also_when_the_clock_was_set_back(workspace: Workspace, seat: Seat) -> None:
+    seat.save(0, "ret true")
+    seat.cache.refresh()
+    with patch("blindlabel.storage.round_questions.time.time", return_value=1000.0):
+        Workspace.open(workspace.folder).save_draft(0, "ret fa")
+    assert seat.cache.refresh() and [task.draft for task in [seat.task(0)] if task] == ["ret fa"]
 
 
 def test_undo_brings_back_question_draft_source_and_author(workspace: Workspace, seat: Seat) -> None:

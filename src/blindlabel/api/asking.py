@@ -1,5 +1,5 @@
 """`blindlabel.read_table`, `suggest`, `ask` and `rehearse`: tables from wherever they are, questions for a table, their
-answers on another one, and a whole study of two tables in this process.
+answers on another table, and a whole study of two tables in this process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blindlabel.records.preparation import DEFAULT_STEPS, Recipe
 from blindlabel.records.tables import Dictionaries, Frame, Table, table_of
 
 Source = Union[Table, str, Path, Frame, Dictionaries]
-"""Whatever a table can be read from."""
+"""Anything that a table can be read from."""
 
 
 def read_table(
@@ -36,9 +36,9 @@ def read_table(
 ) -> Table:
     """Read a table: a file (CSV, JSON lines, Parquet), a frame of pandas or polars, or a list of dictionaries.
 
-    `id_column` names the column that identifies a row (else `id` where there is one, else the row's position);
+    `id_column` names the column that identifies a row (default: `id` if there is one, else the row's position);
     `attributes` chooses columns, and renames them where it is a mapping of name to column; `encoding` is that of a
-    text file that is not UTF-8. Every value becomes text. A table that has been read is given back as it is.
+    text file that is not UTF-8. Every value becomes text. A table that has been read already is returned as it is.
     """
     if isinstance(source, Table):
         return source
@@ -60,11 +60,12 @@ def suggest(
 ) -> list[Question]:
     """A question for each row: what to look for in the other table, from this table alone.
 
-    `rows` (positions) or `ids` name the rows that are asked about, else all are; the whole table is looked at either
-    way. Round 2 asks for other things, later ones for less of the first. `matching` is the share of all pairs that is
-    expected to match: the fewer, the more a question asks for; without it, as in whole tables where each row has one
-    partner. `prepare` are the steps of text preparation and `types` the types of attributes, as in an agreement.
-    `progress` is called with the share of the rows that is done. `why` of a question says why it was suggested.
+    `rows` (positions) or `ids` name the rows that are asked about (default: all); the whole table is looked at either
+    way. Round 2 asks for other things, later rounds for less of what round 1 asked. `matching` is the share of all
+    pairs that you expect to match: the smaller it is, the more a question asks for. The default is that of whole tables
+    in which each row has one partner. `prepare` are the steps of text preparation and `types` the types of attributes,
+    as in an agreement. `progress` is called with the share of rows that are done. A question's `why` says why it was
+    suggested.
     """
     table, recipe = read_table(table), Recipe.of(prepare, types)
     if rows is not None and ids is not None:
@@ -96,10 +97,11 @@ def ask(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> AnswerMatrix:
-    """The answers of all questions about all records: a matrix of Booleans, one row a question, one column a record.
+    """The answers of all questions about all records: a matrix of Booleans, one row per question, one column per
+    record.
 
     Keys, encryption, evaluation and decryption are those of a study, but all in this process: it shows what the engine
-    answers and protects nothing. `InputError` where a question has an error or cannot be asked.
+    answers and protects nothing. `InputError` if a question has an error or cannot be asked.
     """
     table, recipe = read_table(records), Recipe.of(prepare, types)
     asked = [questions] if isinstance(questions, (str, Question)) else questions
@@ -134,9 +136,9 @@ def rehearse(
     """A whole study in this process: both owners ask about all records of the other, round by round, by the rules of
     the protocol.
 
-    `writers` write the questions of the two owners; without them every question is suggested from the owner's own
-    table. `rows` are the positions of the rows that take part (else all): suggestions look at the whole table either
-    way. Attributes that only one of the tables has are left out. It protects nothing, since both tables are here.
+    `writers` write the questions of the two owners; without them every question is suggested from its owner's table.
+    `rows` are the positions of the rows that take part (default: all); suggestions look at the whole table either way.
+    Attributes that only one of the tables has are left out. It protects nothing, since both tables are here.
     """
     if not 1 <= rounds <= MOST_ROUNDS:
         raise InputError(f"A study has 1 to {MOST_ROUNDS} rounds.")

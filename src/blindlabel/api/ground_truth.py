@@ -1,4 +1,4 @@
-"""`blindlabel.GroundTruth`: the labelled pairs of a study, and what one does with them."""
+"""`blindlabel.GroundTruth`: the labelled pairs of a study, and what to do with them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NEED_ALL_LABELS = ("recall", "f", "agreement", "records_to_ask", "agreed", "fals
 
 @dataclass(frozen=True)
 class Scores:
-    """How good labels are against the truth, where somebody knows it. `recall` and `f` are over agreed pairs; the
-    strict ones count a true pair that was never agreed as missed. `records` are those of both owners, `records_to_ask`
-    the ones that stand on a pair without agreement. The other counts are of pairs: `false_negatives` are true ones
-    agreed to be no match, `open_matches` true ones without agreement.
+    """How good labels are, measured against the truth, if somebody knows it. `recall` and `f` are over agreed pairs;
+    the strict ones count a true pair that was never agreed as missed. `records` counts those of both owners,
+    `records_to_ask` those in a pair without agreement. The other counts are of pairs: `false_negatives` are true pairs
+    agreed to be no match, `open_matches` true pairs without agreement.
     """
 
     precision: float
@@ -62,9 +62,9 @@ class GroundTruth(truth.AgreedTruth):
         return cls(**{field.name: getattr(found, field.name) for field in fields(truth.AgreedTruth)})
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
-        """One row a labelled pair, with the names that exports have: `record_anna` and `record_berta` (from 0),
-        `id_anna` and `id_berta` where the ids are known, `label`, `round`. Discarded pairs have no label and no row. An
-        owner who was given matches alone is not told their rounds: None.
+        """One row per labelled pair, with the names that exports use: `record_anna` and `record_berta` (from 0),
+        `id_anna` and `id_berta` if the ids are known, `label`, `round`. Discarded pairs have no label and no row. An
+        owner who was given the matches alone is not told their rounds: None.
         """
         sides = [(self.dataset_a, self.ids_a), (self.dataset_b, self.ids_b)]
         for pair in self.pairs:
@@ -164,7 +164,7 @@ def scores(labels: Labels, true: npt.NDArray[np.bool_]) -> Scores:
 
 
 def _share(part: int, whole: int) -> float:
-    """A share; of nothing, all: no label is no wrong label."""
+    """A share; all of nothing is 1, since no label is no wrong label."""
     return part / whole if whole else 1.0
 
 

@@ -1,7 +1,7 @@
 """`blindlabel.Coordinator` and `blindlabel.Owner`: what the commands do, from Python.
 
-Each opens a folder that the commands can go on with, and the other way round. What a party does is
-`blindlabel.parties`; here are only the folder, the line to the other side, and names.
+The commands can continue with the same folder, and the other way round. What a party does is in `blindlabel.parties`;
+here are only the folder, the line to the other side, and names.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Coordinator:
     ) -> dict[str, Path]:
         """Begin the study of an agreement's file and write an invitation for each owner, to be handed over in private.
         `address` is where owners reach the coordinator: https://… or folder:/path. Over http:// to another machine
-        owners' tokens could be read on their way; `insecure` allows that. `candidates` is the linkage's list, where
-        pairs are drawn from it: now, once, and kept here.
+        the owners' tokens could be read in transit; `insecure` allows that. `candidates` is the linkage's list, if
+        pairs are drawn from one: they are drawn now, once, and kept here.
         """
         _check_address(address, insecure=insecure)
         file = Path(agreement)
@@ -99,8 +99,8 @@ class Coordinator:
         return paths
 
     def estimate(self, study: str, candidates: Path | str, *, checked: Sequence[Path | str] = ()) -> Estimate:
-        """How good the linkage is whose list the agreement names, by the labels of a study that is over. `checked` are
-        both owners' files of checked pairs, filled in by their experts.
+        """How good the linkage is whose list the agreement names, judged by the labels of a study that is over.
+        `checked` are both owners' files of checked pairs, filled in by their experts.
         """
         agreement, state, (listed, rows), truth = self._judged(study, candidates)
         said = checking.settled(agreement, state.checked, [Path(one) for one in checked]) if checked else {}
@@ -125,7 +125,7 @@ class Coordinator:
     def _judged(
         self, study: str, candidates: Path | str
     ) -> tuple[Agreement, StudyState, tuple[Candidates, tuple[int, int] | None], AgreedTruth]:
-        """A study about a linkage that is over: its agreement, its state, the list, and labels by rows."""
+        """A finished study about a linkage: its agreement, its state, the list, and the labels by row."""
         named = self._party.find(study)
         agreement, state = self._party.agreement(named), self._party.load(named).state
         listed = agreed_list(candidates, agreement)
@@ -144,8 +144,8 @@ class Coordinator:
         insecure: bool = False,
         lost: bool = False,
     ) -> Path:
-        """A new invitation for an owner that has not joined; the one before it holds no longer. `lost`: also where it
-        has joined, and its workspace is gone.
+        """A new invitation for an owner that has not joined; the earlier one becomes void. `lost`: also if it has
+        joined and its workspace is gone.
         """
         _check_address(address, insecure=insecure)
         path = Path(to) / f"{owner}.invitation"
@@ -156,7 +156,7 @@ class Coordinator:
         return path
 
     def remove(self, study: str, owner: str) -> None:
-        """Go on without an owner; where only two take part, that ends the study."""
+        """Go on without an owner; with only two owners, that ends the study."""
         self._party.remove(self._party.find(study), owner)
 
     def studies(self) -> list[str]:
@@ -170,7 +170,7 @@ class Coordinator:
         return standing(self._party, self._party.find(study))
 
     def serve(self, messages: Path | str) -> bool:
-        """Do everything that can be done now with the messages in a folder; True where anything happened. (Serving over
+        """Do everything that can be done now with the messages in a folder; True if anything happened. (Serving over
         HTTP is `blindlabel coordinator serve`.)
         """
         server, happened = FolderServer(self._party, Path(messages)), False
@@ -199,7 +199,7 @@ def _check_address(address: str, *, insecure: bool) -> None:
 
 
 def ledger_entry(agreement: agreements.Agreement, owner: str, table: Path) -> LedgerEntry:
-    """What a study by this agreement may take of a table, to all other owners together."""
+    """What a study under this agreement may tell all other owners together about a table."""
     bits, named = account_of(agreement).entries[1].cheating, (agreement.name, agreement.hash, owner)
     given = None if bits is None else bits * (len(agreement.owners) - 1)
     return LedgerEntry(*named, str(table.resolve()), table_hash(table), given, agreement.sampling.records)
@@ -230,10 +230,10 @@ class Owner:
         passphrase: str | None = None,
     ) -> Owner:
         """Join a study with a table (a file, which stays where it is) and make the workspace. `columns` maps attributes
-        of the agreement to columns of the table, where they differ. `authority` is a certificate's file to trust,
-        `proxy` the way out (http://host:port, or "environment"), `certificate` a file with one of your own and its
-        key; `insecure` takes an http:// address of another machine. An agreement by which others can learn more than
-        by the default one is refused without `accept_weaker`.
+        of the agreement to columns of the table, where they differ. `authority` is a file with a certificate to
+        trust, `proxy` the way out (http://host:port, or "environment"), `certificate` a file with your own certificate
+        and its key; `insecure` accepts an http:// address of another machine. An agreement under which others can
+        learn more than under the default one is refused without `accept_weaker`.
         """
         invited = read_invitation(Path(invitation))
         files = [None if one is None else Path(one) for one in (authority, certificate)]
@@ -257,17 +257,17 @@ class Owner:
             return {} if keys is None else {peer.name: party.words(peer.name) for peer in keys.peers}
 
     def confirm(self, peer: str, heard: Sequence[str]) -> None:
-        """Say which words the other owner read out. Nothing is encrypted before they are the right ones."""
+        """Say which words the other owner read out. Nothing is encrypted until they are the right ones."""
         with self._party() as party:
             party.verify(peer, " ".join(heard))
 
     def tasks(self) -> dict[int, OwnRecord]:
-        """The records to ask in this round, by their number; empty where nothing is to be asked now."""
+        """The records to ask about in this round, by number; empty if there is nothing to ask now."""
         records = self._workspace.records()
         return {task.record: records[task.record] for task in open_tasks(self._workspace)}
 
     def save(self, record: int, question: Question | str) -> Question:
-        """Keep a question for a record of this round; it counts where it has no problem that is an error."""
+        """Keep a question for a record of this round. It counts if none of its problems is an error."""
         return save_question(self._workspace, record, str(question))
 
     def hand_in(self) -> None:
@@ -292,7 +292,7 @@ class Owner:
             return [step.sentence for step in party.next_steps()]
 
     def truths(self) -> dict[str, GroundTruth]:
-        """After the end: the labels with every other owner, this owner's rows by their ids."""
+        """After the end: the labels of the pairs with every other owner; this owner's rows are named by their ids."""
         return {peer: GroundTruth.of(truth) for peer, truth in truths_of_owner(self._workspace).items()}
 
     @contextmanager

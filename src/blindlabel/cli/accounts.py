@@ -1,5 +1,5 @@
-"""`blindlabel owner accounts …`: who may sign in to the owner's web app where it is served to other machines, and the
-end of sessions, also of those that a link began.
+"""`blindlabel owner accounts …`: who may sign in to the owner's web app when it is served to other machines; and ending
+sessions, including those that began with a link.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ PersonName = Annotated[str, Argument(help="The person's name.")]
 
 @accounts_app.command("add")
 def add_account(name: PersonName, *, at: WorkspaceFolder) -> None:
-    """Make an account, or give it another password, which ends its sessions. The password is asked for, or the first
-    line of standard input.
+    """Make an account, or give it a new password, which ends its sessions. The password is prompted for, or read from
+    the first line of standard input.
     """
     from blindlabel.storage.access import Access
 
@@ -35,7 +35,7 @@ def add_account(name: PersonName, *, at: WorkspaceFolder) -> None:
 
 @accounts_app.command("list")
 def list_accounts(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
-    """List the accounts, and how many sessions each has now."""
+    """List the accounts and how many open sessions each has."""
     from blindlabel.storage.access import Access
 
     found = Access(workspace_at(at).database).accounts()
@@ -53,16 +53,14 @@ def remove_account(name: PersonName, *, at: WorkspaceFolder) -> None:
 
     if not Access(workspace_at(at).database).remove(name):
         raise InputError(f"There is no account {name}. `blindlabel owner accounts list` has all.")
-    say(f"{name} is out, and cannot sign in any more.")
+    say(f"{name} is signed out and can no longer sign in.")
 
 
 @accounts_app.command("sign-out")
 def sign_out(
-    name: Annotated[str | None, Argument(help="The person's name; everybody unless said.")] = None,
-    *,
-    at: WorkspaceFolder,
+    name: Annotated[str | None, Argument(help="The person's name. Default: everybody.")] = None, *, at: WorkspaceFolder
 ) -> None:
-    """End the sessions of a person, or of everybody, at once: those of passwords and those of links."""
+    """End the sessions of one person, or of everybody, at once, whether they began with a password or a link."""
     from blindlabel.storage.access import Access
 
     ended = Access(workspace_at(at).database).sign_out(name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,8 +27,8 @@ def owner_audit(
     to: Annotated[Path | None, Option("--to", help="Open your own questions: write them into this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Open your own questions for an audit (--to), or check the opened questions of another owner against the signed
-    commitments that came with its hand-ins. The exit code is 1 where they are not the same.
+    """Open your own questions for an audit (--to), or check another owner's opened questions against the signed
+    commitments that came with its hand-ins. The exit code is 1 if they differ.
     """
     from blindlabel.parties.auditing import audit, known_to_owner, opening_of
     from blindlabel.parties.joining import own_identity
@@ -45,15 +46,15 @@ def owner_audit(
         return
     assert file is not None
     opening = _read(file)
-    workspace.state().peer(opening.owner)  # says so where there is no such owner
+    workspace.state().peer(opening.owner)  # refuses an unknown owner
     _print(opening, audit(opening, workspace.agreement.hash, known_to_owner(workspace.state(), opening.owner)), json)
 
 
 def coordinator_audit(
     study: StudyName, file: OpenedFile, *, at: Home, database: DatabaseAddress = None, json: JsonFlag = False
 ) -> None:
-    """Check the opened questions of an owner against the signed commitments that came with its hand-ins. The exit code
-    is 1 where they are not the same.
+    """Check an owner's opened questions against the signed commitments that came with its hand-ins. The exit code is 1
+    if they differ.
     """
     from blindlabel.parties.auditing import audit, known_to_coordinator
 
@@ -77,7 +78,7 @@ def _read(file: Path) -> Opening:
 def _print(opening: Opening, found: list[Audited], json: bool) -> None:
     same = bool(found) and all(one.same for one in found)
     if json:
-        result_json({"owner": opening.owner, "same": same, "rounds": [one.to_json() for one in found]})
+        result_json({"owner": opening.owner, "same": same, "rounds": [asdict(one) for one in found]})
     else:
         for one in found:
             result(f"{opening.owner}, {one.sentence}")

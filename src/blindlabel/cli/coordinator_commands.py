@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from dataclasses import asdict
 from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,13 +16,13 @@ from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
 from blindlabel.cli.output import (
     JsonFlag,
-    is_meant,
     log_happened,
     log_to_stderr,
     result,
     result_json,
     say,
     shown,
+    sure,
     with_noun,
 )
 from blindlabel.cli.rekeying import coordinator_rekey
@@ -32,6 +33,7 @@ from blindlabel.cli.stores import (
     StudyName,
     Unasked,
     coordinator_at,
+    coordinator_from,
     passphrase,
     read_agreement,
     studies_at,
@@ -57,12 +59,12 @@ app.command("plan")(estimating.plan)
 
 @app.command("new")
 def new(
-    file: Annotated[Path, Argument(help="The agreement's file to write, for instance agreement.toml.")],
+    file: Annotated[Path, Argument(help="The agreement file to write, for instance agreement.toml.")],
     *,
     name: Annotated[str, Option("--name", help="What the study is called.")],
     owners: Annotated[str, Option("--owners", help="The owners' names, separated by commas.")],
     attributes: Annotated[
-        str, Option("--attributes", help="The attributes that questions can name, separated by commas.")
+        str, Option("--attributes", help="The attributes that questions may name, separated by commas.")
     ],
     records: Annotated[
         int | None, Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200).")
@@ -83,14 +85,14 @@ def new(
         list[Path] | None,
         Option("--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a new agreement with comments, to be edited and then sent round with `invite`."""
+    """Write a new agreement with comments, to be edited and then sent out with `invite`."""
     from blindlabel.engines.registry import rules_named
     from blindlabel.protocol import agreement as agreements
     from blindlabel.protocol.agreement import to_text
 
-    rules_named(engine)  # says so where there is none of this name
+    rules_named(engine)  # refuses an unknown name
     if file.exists() and not force:
         raise InputError(f"{file} is there already; --force replaces it.")
     named, keys = listed(owners, "--owners"), listed(enriched, "--enriched")
@@ -111,7 +113,7 @@ def new(
 
 
 def _preparation(given: list[str] | None, files: list[Path] | None) -> dict[str, object]:
-    """The types that owners propose alike, and those that are decided here; where owners differ that is said."""
+    """The types on which the owners' proposals agree, and those decided here. Says where the proposals differ."""
     from blindlabel.records.proposing import together
 
     decided, proposed, readable, orders = types_given(given), [], [], set()
@@ -128,14 +130,14 @@ def _preparation(given: list[str] | None, files: list[Path] | None) -> dict[str,
         if attribute not in decided:
             say(f"NOTE: {sentence}")
     if len(orders) > 1:
-        say("NOTE: one table has the day of dates first, another the month; preparation.day_first is false.")
+        say("NOTE: dates have the day first in one table and the month in another; preparation.day_first is false.")
     return {"types": alike | decided, "day_first": orders == {True}}
 
 
 @app.command("check")
 def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag = False) -> None:
-    """Check an agreement before anybody is invited: its hash, what the study costs (bytes, time a round on a machine
-    like this, memory, disk, trips with a carried folder), in bits what each party can learn at most, and what is worth
+    """Check an agreement before anybody is invited: its hash, what the study costs (bytes, time per round on a machine
+    like this, memory, disk, trips with a carried folder), how many bits each party can learn at most, and what is worth
     a second look.
     """
     from blindlabel.parties.accounting import account_of, costs_of
@@ -146,7 +148,7 @@ def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag 
     if json:
         named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
         notes = list(advice(agreement, datetime.date.today()))
-        result_json(named | {"costs": costs.to_json(), "account": account.to_json(), "notes": notes})
+        result_json(named | {"costs": asdict(costs), "account": account.to_json(), "notes": notes})
         return
     result(agreement.hash)
     say("costs of the study:")
@@ -171,7 +173,7 @@ def compare(
     second: Annotated[Path, Argument(help="Another one.")],
     json: JsonFlag = False,
 ) -> None:
-    """Show what differs between two agreements. The exit code is 1 where something does."""
+    """Show what differs between two agreements. The exit code is 1 if anything does."""
     from blindlabel.protocol import agreement as agreements
 
     differences = agreements.compare(read_agreement(first), read_agreement(second))
@@ -195,7 +197,7 @@ def invite(
         Path | None, Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
     ] = None,
     candidates: Annotated[
-        Path | None, Option("--candidates", help="The linkage's list, where the agreement is about one.")
+        Path | None, Option("--candidates", help="The linkage's list, if the agreement is about one.")
     ] = None,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
@@ -216,7 +218,7 @@ def invite(
             result(f"{owner}: {path}")
         say(f"The study {agreement.name} has the hash {agreement.hash}.")
         if not address:
-            say("NOTE: the invitations name no address (--address), so every owner has to say one with --via.")
+            say("NOTE: the invitations name no address (--address), so every owner has to give one with --via.")
         _say_advice(agreement)
 
 
@@ -229,39 +231,38 @@ def reinvite(
     address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[Path, Option("--to", help="Folder for the invitation file.")] = Path(),
     lost: Annotated[
-        bool, Option("--lost", help="It has joined, and its workspace is lost: it joins again, and its pairings anew.")
+        bool,
+        Option("--lost", help="It had joined and lost its workspace: it joins again, and its pairings start anew."),
     ] = False,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
 ) -> None:
-    """Write a new invitation for an owner that has not joined, or lost its workspace. The one before is void."""
-    from blindlabel.api.parties import Coordinator
-
-    studies_at(at, database).close()  # refuses a folder that is no coordinator's
-    coordinator = Coordinator(at, database=database, passphrase=passphrase())
+    """Write a new invitation for an owner that has not joined, or lost its workspace. The earlier one becomes void."""
+    coordinator = coordinator_from(at, database)
     result(str(coordinator.reinvite(study, owner, address, to=to, insecure=insecure, lost=lost)))
-    say(f"Hand it to {owner} in private. The invitation before it holds no longer.")
+    say(f"Hand it to {owner} in private. The earlier invitation is void.")
     if lost:
-        say(f"When {owner} has joined, all others compare new words with it; the others' pairings go on meanwhile.")
+        say(f"When {owner} has joined, the others compare new words with it. Their own pairings go on in the meantime.")
 
 
 @app.command("remove")
 def remove(
     study: StudyName,
-    owner: Annotated[str, Argument(help="The owner that takes part no more.")],
+    owner: Annotated[str, Argument(help="The owner that no longer takes part.")],
     *,
     at: Home,
     yes: Unasked = False,
     database: DatabaseAddress = None,
 ) -> None:
-    """Go on without an owner: its pairings end as they stand, the others' go on. Where two take part, end the study."""
+    """Go on without an owner: its pairings end as they stand, the others go on. With only two owners, the study
+    ends.
+    """
     from blindlabel.protocol.facts import present
 
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
     then = "The others go on." if len(present(coordinator.load(found).state)) > 2 else "That ends the study."
-    if not yes and not is_meant(f"Remove {owner} from {_named(coordinator, found)}? {then} It cannot come back."):
-        raise InputError("Nobody was removed.")
+    sure(f"Remove {owner} from {_named(coordinator, found)}? {then} It cannot come back.", "Nobody was removed.", yes)
     coordinator.remove(found, owner)
     ended = coordinator.load(found).state.ended
     say("The study is over; the owners get the labels that were agreed so far." if ended else f"{owner} is removed.")
@@ -278,13 +279,13 @@ def serve(
     via: Annotated[str, Option("--via", help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None, Option("--metrics", min=0, max=65535, help="Port with figures for Prometheus at /metrics.")
+        int | None, Option("--metrics", min=0, max=65535, help="Port that serves metrics for Prometheus, at /metrics.")
     ] = None,
-    metrics_host: Annotated[str, Option("--metrics-host", help="Address for the figures.")] = "127.0.0.1",
+    metrics_host: Annotated[str, Option("--metrics-host", help="Address that serves them.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None, Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a proxy to believe.")
+        list[str] | None, Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a trusted proxy.")
     ] = None,
-    limit: Annotated[list[str] | None, Option("--limit", help="name=value for a limit of the server.")] = None,
+    limit: Annotated[list[str] | None, Option("--limit", help="name=value: change a limit of the server.")] = None,
     database: DatabaseAddress = None,
 ) -> None:
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
@@ -310,7 +311,7 @@ def health(
     ca: Annotated[Path | None, Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Ask a running server whether it can serve its studies. The exit code is 3 where it cannot."""
+    """Ask a running server whether it can serve its studies. The exit code is 3 if it cannot."""
     from blindlabel.transport.client import health_of
     from blindlabel.transport.connecting import read_authority
 
@@ -325,7 +326,8 @@ def health(
 @app.command("bodies")
 def bodies(
     url: Annotated[
-        str | None, Argument(help="An fsspec URL, for instance s3://bucket/folder; without it, show where they are.")
+        str | None,
+        Argument(help="An fsspec URL, for instance s3://bucket/folder. Without it: show where bodies are kept."),
     ] = None,
     *,
     at: Home,
@@ -335,13 +337,13 @@ def bodies(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Show or set where large bodies that owners send are kept: in the coordinator's folder, or at a URL. Start
-    servers again after.
+    """Show or set where the large bodies that owners send are kept: in the coordinator's folder, or at a URL. Restart
+    servers afterwards.
     """
     store = studies_at(at, database, make=url is not None)
     if url is not None and url != store.bodies_url:
         if url.startswith("memory:"):
-            raise InputError("What is kept in memory is gone when the server stops; bodies have to outlast it.")
+            raise InputError("What is kept in memory is gone when the server stops, and bodies have to outlast it.")
         if store.bodies_url is not None and not copied:
             raise InputError(
                 f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied."
@@ -391,7 +393,7 @@ def _print_standing(one: StudyStanding) -> None:
     if agreement.deadline and not one.ended:
         result(
             f"  to be done by {agreement.deadline}"
-            + (", which has passed: `coordinator close` ends it as it is" if one.overdue else "")
+            + (", which has passed: `coordinator close` ends the study as it stands" if one.overdue else "")
         )
     for round_ in one.history:
         if round_.settled:
@@ -412,7 +414,7 @@ def _print_standing(one: StudyStanding) -> None:
 
 
 def _print_use(one: StudyStanding) -> None:
-    """What has been given away so far, beside what the agreement allows at most."""
+    """What has been given away so far, beside the most that the agreement allows."""
     coordinator, owner = one.account.entries[:2]
     for pairing, used in one.used.items():
         result(
@@ -422,32 +424,12 @@ def _print_use(one: StudyStanding) -> None:
         )
 
 
-@app.command("export")
-def export(
-    study: StudyName,
-    *,
-    at: Home,
-    format: Annotated[str, Option("--format", help="See `blindlabel export --help`.")] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
-    database: DatabaseAddress = None,
-    json: JsonFlag = False,
-) -> None:
-    """Write the labels as they stand; records are named by their places in the samples, in a study about a linkage by
-    their rows (as ids).
-    """
-    from blindlabel.cli.export import written_by_coordinator
-
-    coordinator = coordinator_at(at, database)
-    written_by_coordinator(coordinator, coordinator.find(study), format, to, json=json)
-
-
 @app.command("close")
 def close(study: StudyName, *, at: Home, yes: Unasked = False, database: DatabaseAddress = None) -> None:
     """End a study as it stands: what agreed so far is the truth, the rest is discarded."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
-    if not yes and not is_meant(f"End {_named(coordinator, found)} as it stands? It cannot be opened again."):
-        raise InputError("Nothing was closed.")
+    sure(f"End {_named(coordinator, found)} as it stands? It cannot be opened again.", "Nothing was closed.", yes)
     coordinator.close(found)
     say("Closed. The owners get the labels that were agreed so far.")
 
@@ -457,8 +439,7 @@ def delete(study: StudyName, *, at: Home, yes: Unasked = False, database: Databa
     """Delete a study for good: its keys, bodies, messages and labels."""
     coordinator = coordinator_at(at, database)
     found = coordinator.find(study)
-    if not yes and not is_meant(f"Delete everything of {_named(coordinator, found)}?"):
-        raise InputError("Nothing was deleted.")
+    sure(f"Delete everything of {_named(coordinator, found)}?", "Nothing was deleted.", yes)
     coordinator.delete(found)
     say("Deleted. Backups and carried folders have to be deleted where they are.")
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say
-from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, passphrase, studies_at
+from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, coordinator_from
 from blindlabel.errors import InputError
 
 CandidatesFile = Annotated[
@@ -23,13 +23,14 @@ CandidatesOption = Annotated[
     Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
 ]
 Threshold = Annotated[
-    float | None, Option("--threshold", help="From this score on its pairs are linked, unless `linked` says.")
+    float | None,
+    Option("--threshold", help="The score from which pairs are linked, if the list has no column `linked`."),
 ]
 TableRows = Annotated[
-    tuple[int, int] | None, Option("--rows", help="Rows of the linkage's tables, of the first and second owner.")
+    tuple[int, int] | None, Option("--rows", help="Rows of the linkage's tables: the first owner's, then the second's.")
 ]
 Checked = Annotated[
-    int, Option("--checked", min=0, help="Pairs of a class to be checked in clear, so that estimates have values.")
+    int, Option("--checked", min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")
 ]
 Estimates = Annotated[
     bool, Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
@@ -47,18 +48,18 @@ def agreed_sampling(
     estimates: bool,
     checked: int,
 ) -> dict[str, Any]:
-    """The section [sampling] of an agreement, from the options of `coordinator new`. What will be drawn is said."""
+    """The section [sampling] of an agreement, from the options of `coordinator new`. Says what will be drawn."""
     from blindlabel.estimates import read_candidates
 
     if enriched and (candidates or estimates):
-        raise InputError("An enriched sample says nothing of recall: --enriched goes without --candidates.")
+        raise InputError("An enriched sample says nothing about recall: use --enriched without --candidates.")
     if candidates is None:
         if estimates or checked:
-            raise InputError("An estimate is of a linkage: name its list with --candidates.")
+            raise InputError("An estimate is about a linkage: name its list with --candidates.")
         method = {"method": "enriched", "blocking": enriched} if enriched else {}
         return {"records": 50 if records is None else records} | method
     if rows is None or len(owners) != 2:
-        raise InputError("--candidates needs two owners, and with --rows how many rows the linkage's tables had.")
+        raise InputError("--candidates needs two owners, and --rows with the sizes of the linkage's tables.")
     found, wanted = read_candidates(candidates, threshold=threshold, rows=rows, numbers=True), records or 200
     if not estimates:
         for part, drawn in zip(found.strata, found.allocation(wanted)):
@@ -88,21 +89,21 @@ def plan(
     *,
     rows: Annotated[tuple[int, int], Option("--rows", help="Rows of the first table and of the second.")],
     linked: Annotated[int, Option("--linked", min=1, help="Pairs that the linkage links.")],
-    listed: Annotated[int, Option("--list", min=1, help="Candidate pairs in the list, with those linked.")],
-    width: Annotated[float, Option("--width", min=0.01, max=0.5, help="Half width that is wanted.")] = 0.1,
-    precision: Annotated[float, Option("--precision", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
-    recall: Annotated[float, Option("--recall", min=0.05, max=1.0, help="As you expect it.")] = 0.9,
+    listed: Annotated[int, Option("--list", min=1, help="Candidate pairs in the list, including the linked ones.")],
+    width: Annotated[float, Option("--width", min=0.01, max=0.5, help="The half width you want.")] = 0.1,
+    precision: Annotated[float, Option("--precision", min=0.05, max=1.0, help="What you expect.")] = 0.9,
+    recall: Annotated[float, Option("--recall", min=0.05, max=1.0, help="What you expect.")] = 0.9,
     json: JsonFlag = False,
 ) -> None:
-    """Plan a sample: for pairs drawn from candidates and for uniformly drawn rows, how many give the width, and what
-    that takes.
+    """Plan a sample: how many pairs drawn from candidates, or how many uniformly drawn rows, give the width you want,
+    and what that costs.
     """
     from blindlabel.estimates.planner import list_of, plans
     from blindlabel.parties.accounting import account_of, costs_of
     from blindlabel.protocol import agreement as agreements
 
     if not linked <= listed <= rows[0] * rows[1]:
-        raise InputError("The list has at least the linked pairs, and at most every pair of rows.")
+        raise InputError("The list has at least as many pairs as are linked, and at most one for every two rows.")
     table: list[dict[str, Any]] = []
     for planned in plans(list_of(linked, listed), rows, width, precision, recall):
         agreement = agreements.new("plan", ("a", "b"), ("name",), sampling={"records": planned.records})
@@ -139,18 +140,14 @@ def estimate(
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate precision, recall and F of the linkage whose list a study was about, with 95 % intervals, and the curve
-    by threshold, when the study is over. Labels alone give a band, checked pairs a value.
+    """When the study is over: estimate precision, recall and F of the linkage whose list it was about, with 95 %
+    intervals, and the curve by threshold. Labels alone give a band, checked pairs a value.
     """
-    from blindlabel.api.parties import Coordinator
     from blindlabel.estimates.curve_plot import write_plot
     from blindlabel.estimates.estimating import TOLD
     from blindlabel.export.formats import replacing
 
-    studies_at(at, database).close()  # refuses a folder that is no coordinator's
-    found = Coordinator(at, database=database, passphrase=passphrase()).estimate(
-        study, candidates, checked=checked or []
-    )
+    found = coordinator_from(at, database).estimate(study, candidates, checked=checked or [])
     if plot is not None:
         replacing(plot, lambda path: write_plot(path, found.curve))
     if json:
@@ -174,14 +171,10 @@ def checked(
     to: Annotated[Path, Option("--to", help="Folder for the files, one for each owner.")],
     database: DatabaseAddress = None,
 ) -> None:
-    """Draw the pairs of a study that both owners' experts are to check in clear, as the agreement says, and write a
-    file for each owner. It is drawn once: a second time the same pairs are written.
+    """Draw the pairs that both owners' experts are to check in clear, as the agreement says, and write a file for each
+    owner. They are drawn once: the next time, the same pairs are written.
     """
-    from blindlabel.api.parties import Coordinator
-
-    studies_at(at, database).close()
-    coordinator = Coordinator(at, database=database, passphrase=passphrase())
-    for path in coordinator.checked_pairs(study, candidates, to=to):
+    for path in coordinator_from(at, database).checked_pairs(study, candidates, to=to):
         result(str(path))
     say(
         "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."

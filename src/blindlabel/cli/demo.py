@@ -1,6 +1,6 @@
-"""`blindlabel demo`: a whole study on this machine, from generated tables to ground truth; `demo --web`: one that is
-half annotated, with every party's pages to click through alone; `practice`: writing questions about invented records;
-`generate`: two such tables and the truth about them.
+"""`blindlabel demo`: a whole study on this machine, from generated tables to ground truth; `demo --web`: a half
+annotated one, with every party's pages, for one person to click through; `practice`: writing questions about invented
+records; `generate`: two such tables and the truth about them.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ def _print(document: dict[str, Any]) -> None:
         f" {document['recall_strict']:.3f} and {document['f_strict']:.3f} strict."
     )
     if document["precision"] < 1:
-        result(
-            "The tables hold people of one household, and namesakes, whom suggested questions do not always tell apart."
-        )
+        result("The tables hold households and namesakes, whom suggested questions do not always tell apart.")
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
     result(f"Time: {document['seconds']:.1f} s ({phases}).")
     moved = ", ".join(
@@ -158,8 +156,8 @@ def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: b
 
 
 def _wait() -> None:
-    """Until Ctrl-C, or until the process is told to end or its terminal closes; a shell that started it in the
-    background had it ignore the first.
+    """Until Ctrl-C, a request to end, or the end of the terminal. The handlers are set here because a shell makes a
+    process that it starts in the background ignore Ctrl-C.
     """
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.default_int_handler)
@@ -179,12 +177,12 @@ for kind in (signal.SIGTERM, signal.SIGKILL):
             pass
     time.sleep(5)
 """
-"""Reads the parties' process groups until the demo is gone, however it went, and then ends them."""
+"""Reads the parties' process groups until the demo is gone, however it ended, and then ends them."""
 
 
 @contextlib.contextmanager
 def _watched() -> Iterator[IO[str]]:
-    """Where to say which process groups must not outlive this process, even where it is killed."""
+    """Takes the process groups that must not outlive this process, even if it is killed."""
     command = [sys.executable, "-c", _WATCH]
     with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True) as watching:  # noqa: S603
         assert watching.stdin is not None
@@ -196,7 +194,7 @@ def _watched() -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def _process(watch: IO[str], *arguments: str, answers: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """A party as a process of its own; stopped with everything that it started."""
+    """A party as a process of its own, stopped together with everything that it started."""
     output = subprocess.PIPE if answers else subprocess.DEVNULL
     process = subprocess.Popen(  # noqa: S603
         [*_COMMAND, *arguments], stdout=output, stderr=subprocess.DEVNULL, text=True, start_new_session=True
@@ -224,14 +222,14 @@ def _first_line(process: subprocess.Popen[str]) -> str:
 def practice(
     kind: Annotated[str, Argument(help="What the records are about: persons or products.")] = "persons",
     *,
-    at: Annotated[Path | None, Option("--at", help="Folder to keep it in, or to go on with.")] = None,
+    at: Annotated[Path | None, Option("--at", help="Folder to keep it in, or to continue from.")] = None,
     seed: Annotated[int, Option("--seed", help="The same seed invents the same tables.")] = 1,
     port: Annotated[int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Practise writing questions, without a study: eight invented records on the same pages, and after each question
-    the truth. Stop with Ctrl-C; then it says what it came to.
+    """Practise writing questions, without a study: eight invented records on the same pages, and the truth after each
+    question. Stop with Ctrl-C; it then says how you did.
     """
     from dataclasses import asdict
 
@@ -257,18 +255,18 @@ def generate(
     out: Annotated[Path, Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
     rows: Annotated[int, Option("--rows", help="Rows of each table.")] = 1000,
     duplicates: Annotated[
-        int | None, Option("--duplicates", help="Rows of b that are about a row of a. Default: half of the rows.")
+        int | None, Option("--duplicates", help="Rows of b that match a row of a. Default: half of the rows.")
     ] = None,
     overlap: Annotated[float | None, Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
-    copies: Annotated[int, Option("--copies", help="Rows of b about the same row of a, at most.")] = 1,
+    copies: Annotated[int, Option("--copies", help="Rows of b that match the same row of a, at most.")] = 1,
     seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
-    force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Make two synthetic tables with typical errors, and the pairs that belong together.
 
     Persons have the error kinds of Febrl (typing, scanning, hearing, swapped and missing values). Ids are random and
-    tell nothing.
+    say nothing.
     """
     from blindlabel.records.generator import Size, write
     from blindlabel.records.generator import generate as make

@@ -56,11 +56,11 @@ LOOK = 1.0
 """Seconds between two looks at what the parties have done."""
 EXIT_OUTSIDE = 3
 MOST_FAILURES = 10
-"""How often a process may fail by something outside (one of its workers was killed, say) before that is an error."""
+"""How often a process may fail for an outside reason (a worker was killed, say) before that counts as an error."""
 
 Tell = Callable[[str], None]
 Show = Callable[[str, float], None]
-"""Called with what is going on and the share of the whole that is done."""
+"""Called with what is going on and how much of the whole is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> di
 
 
 class _Standstill:
-    """Gives up where nothing changes for long: a busy machine may take as long as it needs."""
+    """Gives up when nothing has changed for a long time. A busy machine may take as long as it needs."""
 
     def __init__(self) -> None:
         self._at: object = None
@@ -119,7 +119,7 @@ class _Standstill:
         elif time.monotonic() > self._since + PATIENCE:
             raise OutsideError(
                 f"Nothing has changed for {PATIENCE / 60:.0f} minutes, so the demonstration is given up. With --keep,"
-                " the parties' logs say what they were at."
+                " the parties' logs say what they were doing."
             )
 
 
@@ -159,8 +159,8 @@ def _free_address() -> tuple[str, int]:
 
 
 class Processes:
-    """The parties' commands as processes of their own, with their words in `<name>.log`; killed ones are started
-    again.
+    """The parties' commands as processes of their own, with what they say in `<name>.log`; those that are killed are
+    started again.
     """
 
     def __init__(self, folder: Path, tell: Tell) -> None:
@@ -187,7 +187,7 @@ class Processes:
         return code is None or code < 0
 
     def pause(self, seconds: float) -> None:
-        """Wait so long, or until a process has ended: looking at their files takes time that they need themselves."""
+        """Wait this long, or until a process has ended: reading their files takes time that they need themselves."""
         before, until = self._ended(), time.monotonic() + seconds
         while time.monotonic() < until and self._ended() == before:
             time.sleep(0.05)
@@ -196,7 +196,7 @@ class Processes:
         return [name for name, process in self._running.items() if process.poll() is not None]
 
     def look_after(self, finished: Callable[[str], bool]) -> None:
-        """Start those again that were killed, or that failed by something outside; any other early end ends the
+        """Restart processes that were killed or failed for an outside reason. Any other early end ends the
         demonstration.
         """
         for name, process in self._running.items():
@@ -207,7 +207,7 @@ class Processes:
                 self._failures[name] = self._failures.get(name, 0) + 1
             if (code >= 0 and code != EXIT_OUTSIDE) or self._failures.get(name, 0) > MOST_FAILURES:
                 raise OutsideError(
-                    f"The process of {name} ended too early; its words are in {name}.log (keep them with --keep)."
+                    f"The process of {name} ended too early. {name}.log says more (use --keep to keep it)."
                 )
             self._tell(
                 f"The process of {name} {f'was killed by signal {-code}' if code < 0 else 'failed'}; it is started"
@@ -276,7 +276,7 @@ def _watch(
 
 
 def _doing(workspaces: list[Workspace]) -> str:
-    """What the owners' machines are at, each in its own words."""
+    """What the owners' machines are doing, each in its own words."""
     at_work = [
         f"{workspace.name}: {one.phase}"
         for workspace in workspaces

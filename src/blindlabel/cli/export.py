@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
-from blindlabel.cli.stores import coordinator_at, workspace_at
+from blindlabel.cli.stores import DatabaseAddress, coordinator_at, is_coordinators, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 
 def export(
-    study: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder with one study.")],
+    folder: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder.")],
     *,
+    study: Annotated[
+        str, Option("--study", help="Of a coordinator with several: the study's name, or the beginning of its hash.")
+    ] = "",
     format: Annotated[
         str,
         Option(
@@ -30,31 +33,43 @@ def export(
         ),
     ] = "csv",
     to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    ids: Annotated[
+        bool, Option("--ids", help="Of a workspace: only the ids of your sampled records, for `blindlabel merge`.")
+    ] = False,
+    database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the ground truth of a finished study. Discarded pairs go into a file of their own beside it."""
+    """Write the ground truth of a study, and the discarded pairs into a file of their own beside it. An owner's has the
+    owner's ids, and is there when the study is over. A coordinator's is as the labels stand; it names records by their
+    places in the samples, in a study about a linkage by their rows (as ids).
+    """
+    from blindlabel.export.formats import write_ids
     from blindlabel.export.truth import truths_of_owner
 
-    if (study / "coordinator.sqlite").exists():
-        coordinator = coordinator_at(study, None)
-        rows = coordinator.store.studies()
-        if len(rows) != 1:
-            raise InputError(
-                f"{study} holds {len(rows)} studies; use `blindlabel coordinator export`, which takes a name."
-            )
-        written_by_coordinator(coordinator, rows[0].study, format, to, json=json)
+    if is_coordinators(folder) or (database and not (folder / "workspace.sqlite").exists()):
+        if ids:
+            raise InputError(f"{folder} is a coordinator's, and no coordinator knows the ids.")
+        _of_coordinator(coordinator_at(folder, database), study, format, to, json=json)
+    elif not ids:
+        _written(truths_of_owner(workspace_at(folder)), format, to, json=json)
     else:
-        written(truths_of_owner(workspace_at(study)), format, to, json=json)
+        count = write_ids(workspace_at(folder), to)
+        if json:
+            result_json({"file": str(to), "ids": count})
+        else:
+            result(str(to))
+            say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
 
 
-def written_by_coordinator(coordinator: CoordinatorParty, study: str, format: str, to: Path, *, json: bool) -> None:
-    """Write every pairing of a study, and say what that would tell owners beside what they are given."""
+def _of_coordinator(coordinator: CoordinatorParty, named: str, format: str, to: Path, *, json: bool) -> None:
+    """Write every pairing of a study, and say what this would tell the owners beyond what they are given."""
     from blindlabel.export.truth import truths_of_coordinator
     from blindlabel.parties.accounting import account_of
     from blindlabel.protocol.account import LATER_COPY
 
+    study = coordinator.find(named)
     truths = truths_of_coordinator(coordinator, study)
-    written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
+    _written({f"{first}-{second}": truth for (first, second), truth in truths.items()}, format, to, json=json)
     agreement = coordinator.agreement(study)
     release = agreement.release if coordinator.load(study).state.ended else "none"
     labels = {"none": ["which pairs match and which do not"], "matches": ["which pairs do not match"]}.get(release, [])
@@ -67,8 +82,8 @@ def written_by_coordinator(coordinator: CoordinatorParty, study: str, format: st
         say(f"NOTE: where this is passed on, {'; '.join(said)}. The agreement keeps that back from them.")
 
 
-def written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: bool) -> None:
-    """Write every pairing; with more than one, the file's name says which."""
+def _written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: bool) -> None:
+    """Write every pairing. If there are several, the file's name says which it is."""
     from blindlabel.export import write
 
     files = {}
@@ -101,7 +116,7 @@ def written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: b
 
 
 def _content(truth: AgreedTruth) -> str:
-    """What stands in an export."""
+    """What an export holds."""
     matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
     named = "; ".join(
         f"records of {name} by {'id and place' if ids is not None else 'place'} in the sample" for name, ids in sides
@@ -115,19 +130,21 @@ def _content(truth: AgreedTruth) -> str:
 
 
 def kept_back(truth: AgreedTruth) -> str:
-    """What the agreement kept back from whoever exports; empty where it kept nothing."""
+    """What the agreement kept back from whoever exports, or empty if nothing."""
     if not truth.only_matches:
         return ""
     return (
-        'The agreement releases matches alone (release = "matches"): which of the other pairs are no match and which'
-        " were discarded was kept back, and in which round a match was agreed."
+        'The agreement releases matches alone (release = "matches"). It keeps back which other pairs are no match'
+        " and which were discarded, and in which round each match was agreed."
     )
 
 
 def merge(
     files: Annotated[
         list[Path],
-        Argument(help="Both owners' exports; or the coordinator's labels and both owners' `owner export --ids`."),
+        Argument(
+            help="Both owners' exports; or the coordinator's labels and what `export --ids` writes for each owner."
+        ),
     ],
     *,
     format: Annotated[str, Option("--format", help="As of `blindlabel export`.")] = "csv",
@@ -138,4 +155,4 @@ def merge(
     from blindlabel.export import joined
 
     truth = joined(files)
-    written({f"{truth.dataset_a}-{truth.dataset_b}": truth}, format, to, json=json)
+    _written({f"{truth.dataset_a}-{truth.dataset_b}": truth}, format, to, json=json)

@@ -1,5 +1,5 @@
-"""`blindlabel language`, `help` and `completion`: the reference of the question language and the documentation without
-a network, and words for the shell.
+"""`blindlabel language`, `help`, `completion` and `deploy`: the question language, the documentation without a network,
+what a shell needs for completion, and the files of services.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def language(
 
 
 ASKED_BY_SHELL = "_BLINDLABEL_COMPLETE"
-"""The variable by which a shell asks for words."""
+"""The variable with which a shell asks for completions."""
 
 
 def _beside(name: str) -> Path:
@@ -94,7 +94,7 @@ def deploy(
     what: Annotated[str, Argument(help=f"{', '.join(_DEPLOYED)}.")],
     to: Annotated[Path, Option("--to", help="The folder to write into.")],
 ) -> None:
-    """Write the files by which a coordinator or an owner runs as a service; read them, and edit what differs."""
+    """Write the files with which a coordinator or an owner runs as a service. Read them, and edit what is different."""
     if what not in _DEPLOYED:
         raise InputError(f"There are files for {', '.join(_DEPLOYED)}.")
     files = sorted(_beside("deploy").glob(_DEPLOYED[what]))
@@ -120,7 +120,7 @@ def help_(
 
 
 def completion(context: typer.Context, shell: Annotated[str, Argument(help="bash, zsh or fish.")]) -> None:
-    """Print what a shell needs to complete commands and options: eval "$(blindlabel completion bash)"."""
+    """Print the completion script of a shell: eval "$(blindlabel completion bash)"."""
     if shell not in ("bash", "zsh", "fish"):
         raise InputError("Completion is for bash, zsh or fish.")
     know_shells()
@@ -128,5 +128,5 @@ def completion(context: typer.Context, shell: Annotated[str, Argument(help="bash
 
 
 def know_shells() -> None:
-    """Typer registers its shells where its own two options for completion are made, and nowhere else."""
+    """Make Typer register its shells, which it does only with its own two completion options."""
     get_completion_inspect_parameters()

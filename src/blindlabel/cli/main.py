@@ -77,7 +77,7 @@ def _root(
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
-    """The arguments before a `--` less every --debug, and whether there was one."""
+    """The arguments without any --debug before a `--`, and whether there was one."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--debug"]
     return kept + arguments[end:], len(kept) < end
@@ -109,7 +109,7 @@ def run(arguments: list[str]) -> int:
         if debug:
             traceback.print_exc()
         say(f"A defect in blindlabel: {type(error).__name__}: {error}")
-        say("Please report it with what --debug prints; take record content out first.")
+        say("Please report it with what --debug prints, and remove any record content first.")
         return 3
     return 0
 

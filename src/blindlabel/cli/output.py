@@ -52,7 +52,9 @@ def say(message: str = "", *, style: str | None = None, level: int = logging.INF
 
 
 def log_to_stderr(*, said: bool) -> None:
-    """From here on standard error is a log, one JSON object a line; with `said`, what is said to people included."""
+    """From here on standard error is a log of one JSON object per line; with `said`, it includes what is said to
+    people.
+    """
     from blindlabel.transport.events import JsonLines
 
     handler = logging.StreamHandler(sys.stderr)
@@ -86,7 +88,7 @@ def with_noun(count: int, one: str, many: str) -> str:
 
 
 def shown(figure: float | None, form: str = ".3f") -> str:
-    """A figure as people read it; a dash where there is none."""
+    """A figure as people read it, or a dash if there is none."""
     return "–" if figure is None else format(figure, form)
 
 
@@ -97,16 +99,22 @@ def result_json(document: Any) -> None:
 
 
 def is_meant(question: str, option: str = "--yes") -> bool:
-    """Ask a person yes or no; where nobody can answer, the option that says yes is named."""
+    """Ask a person yes or no. Where nobody can answer, the error names the option that says yes."""
     try:
         return typer.confirm(question, err=True)
     except typer.Abort:
-        raise InputError(f"{question} Nobody answered; say {option} where this is meant.") from None
+        raise InputError(f"{question} Nobody answered. Add {option} if you mean it.") from None
+
+
+def sure(question: str, otherwise: str, yes: bool) -> None:
+    """Go on if the person means it, or has said so with --yes; stop with a sentence otherwise."""
+    if not yes and not is_meant(question):
+        raise InputError(otherwise)
 
 
 def progress_bar(*, time_left: bool = True) -> Progress:
-    """A progress display on standard error; silent where that is not a terminal. Without `time_left` where the whole
-    may end early, so that nobody can tell.
+    """A progress display on standard error; silent if that is no terminal. Without `time_left` if the work may end
+    early, so that nobody can tell.
     """
     from rich import progress as rich
 
@@ -119,8 +127,8 @@ def progress_bar(*, time_left: bool = True) -> Progress:
 
 
 class Phases:
-    """Shows what is done now, one line a phase, and never less of it than before. A phase that begins again, after it
-    was complete, is a new line. What is told of one is (phase, detail, share); what comes back is the share to show.
+    """Shows what is being done, one line per phase. What is shown of a phase never shrinks; a complete phase that
+    begins again is a new line.
     """
 
     def __init__(self, bar: Progress, *, together: bool = False) -> None:
@@ -129,7 +137,7 @@ class Phases:
         self._shares: dict[str, float] = {}
 
     def show(self, phase: str, share: float, text: str = "") -> float:
-        """The phase is so far."""
+        """Show how far a phase is (0 to 1); returns the share that is shown."""
         if self._shares.get(phase, 0.0) >= 1.0 > share and phase in self._tasks:
             self._bar.remove_task(self._tasks.pop(phase))
             del self._shares[phase]
@@ -144,13 +152,13 @@ class Phases:
 
 
 _SAID_EVERY = 0.5
-"""Seconds between two times that other processes are told how far a phase is: each is a transaction."""
+"""Seconds between two reports to other processes on how far a phase is: each is a transaction."""
 
 
 @contextmanager
 def reporting(workspace: Workspace) -> Iterator[Report]:
-    """What goes on, as bars on the terminal, one for each phase, and in the workspace, where the web app reads it: when
-    a phase begins or ends, and now and then between.
+    """Report what is going on as bars on the terminal, one for each phase, and in the workspace, where the web app
+    reads it: when a phase begins or ends, and now and then in between.
     """
     with progress_bar() as bar:
         shown, told, last = Phases(bar), "", 0.0
@@ -167,7 +175,7 @@ def reporting(workspace: Workspace) -> Iterator[Report]:
 
 
 def phases(bar: Progress) -> Callable[[str, float], None]:
-    """Shows each phase of some work in a line of its own, as it is told about it."""
+    """Shows each phase of some work on a line of its own."""
     shown = Phases(bar, together=True)
 
     def show(phase: str, share: float) -> None:
@@ -178,7 +186,7 @@ def phases(bar: Progress) -> Callable[[str, float], None]:
 
 @contextmanager
 def working_on(what: str) -> Iterator[None]:
-    """Show that something goes on whose length nobody can tell, and for how long it has."""
+    """Show that something is going on whose length nobody can tell, and how long it has taken."""
     with progress_bar() as bar:
         bar.add_task(what, total=None)
         yield

@@ -26,6 +26,7 @@ from blindlabel.cli.output import (
     result,
     result_json,
     say,
+    sure,
     with_noun,
 )
 from blindlabel.cli.owner_looking import (
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import Reaching
 
-app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run, export.", no_args_is_help=True)
+app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run.", no_args_is_help=True)
 app.add_typer(accounts_app)
 app.add_typer(log_app)
 app.add_typer(questions_app)
@@ -115,7 +116,7 @@ def join(
         bool, Option("--accept-weaker", help="Join although others can learn more than by the default agreement.")
     ] = False,
 ) -> None:
-    """Join a study: read the agreement, say in bits what others can learn, check the table against it, make keys and a
+    """Join a study: read the agreement, say how many bits others can learn, check the table against it, make keys and a
     workspace, and tell the coordinator.
     """
     from blindlabel.api.parties import ledger_entry
@@ -160,7 +161,9 @@ def join(
 
 
 def _accept(agreement: Agreement, before: str, *, accepted: bool) -> None:
-    """Show what others can learn, and what earlier studies gave; more than by default, and somebody has to say yes."""
+    """Show what others can learn and what earlier studies gave away. If it is more than by default, somebody has to
+    agree.
+    """
     from blindlabel.parties.accepting import beside_default
 
     found = beside_default(agreement)
@@ -171,7 +174,7 @@ def _accept(agreement: Agreement, before: str, *, accepted: bool) -> None:
         say(f"NOTE: {before}")
     if found.weaker() and not accepted and sys.stdin.isatty():
         say(found.refusal("yes"))
-        accepted = is_meant("Join all the same?", "--accept-weaker")
+        accepted = is_meant("Join anyway?", "--accept-weaker")
     found.require("--accept-weaker", accepted=accepted)
 
 
@@ -205,7 +208,7 @@ def verify(
     json: JsonFlag = False,
 ) -> None:
     """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
-    the words that you hear. Nothing is sampled, encrypted or asked before that.
+    the words that you hear. Until then nothing is sampled, encrypted or asked.
     """
     workspace = workspace_at(at)
     with _party(workspace) as owner:
@@ -255,7 +258,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
-            "running": workspace.is_run,
+            "running": workspace.is_running,
             "unsent": len(workspace.unsent()),
             "activity": None
             if activity is None
@@ -279,11 +282,11 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
-    if activity is not None and 0 < activity.share < 1 and workspace.is_run:
+    if activity is not None and 0 < activity.share < 1 and workspace.is_running:
         result(f"  at work now: {activity.sentence}, {activity.share:.0%}")
-    if activity is not None and activity.phase == "stopped" and not workspace.is_run:
+    if activity is not None and activity.phase == "stopped" and not workspace.is_running:
         result(f"  `owner run` stopped with these words: {activity.sentence}")
-    if steps and not workspace.is_run:
+    if steps and not workspace.is_running:
         machine = any(step.who == "machine" for step in steps)
         does = "does that, and is not running" if machine else "fetches news, and is not running"
         result(f"  `blindlabel owner run --at {at}` {does}.")
@@ -297,10 +300,17 @@ def annotate(
         int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
     ] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
-    browsers: Annotated[int, Option("--browsers", min=1, max=50, help="Links to print; each lets one browser in.")] = 1,
-    run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process beside.")] = False,
+    browsers: Annotated[
+        int, Option("--browsers", min=1, max=50, help="How many links to print; each lets one browser in.")
+    ] = 1,
+    run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process of its own.")] = False,
     address: Annotated[
-        str, Option("--serve", envvar="BLINDLABEL_SERVE", help="https://… of a proxy through which others reach it.")
+        str,
+        Option(
+            "--serve",
+            envvar="BLINDLABEL_SERVE",
+            help="The https://… address of the proxy through which others reach it.",
+        ),
     ] = "",
     host: Annotated[
         str, Option("--host", help="With --serve: address to listen on, or the path of a socket.")
@@ -314,7 +324,7 @@ def annotate(
         Option(
             "--user-header",
             envvar="BLINDLABEL_USER_HEADER",
-            help="With --serve: where the proxy says who signed in. Without it: `owner accounts`.",
+            help="With --serve: the header in which the proxy says who signed in. Without it: `owner accounts`.",
         ),
     ] = "",
 ) -> None:
@@ -335,7 +345,7 @@ QuestionFolder = Annotated[
     Path | None,
     Option(
         "--questions",
-        help="Folder of .question files, named by record id or position (from 0); those of round 2 in round-2/, …",
+        help="Folder of .question files, named by record id or position (from 0); later rounds in round-2/ and so on.",
     ),
 ]
 Cluster = Annotated[
@@ -344,13 +354,13 @@ Cluster = Annotated[
 
 
 def _source(questions: Path | None, look: Look, *, auto: bool, replace: bool) -> QuestionSource | None:
-    """Where the questions come from that no person writes in the web app."""
+    """Where questions come from, other than the web app."""
     from blindlabel.parties.questions import FolderQuestions, SuggestedQuestions
 
     if questions is not None and auto:
         raise InputError("Questions come from --questions or from --auto, not from both.")
     if replace and not auto:
-        raise InputError("--replace says something about suggested questions: use it with --auto.")
+        raise InputError("--replace is about suggested questions: use it with --auto.")
     suggested = SuggestedQuestions(replace=replace, look=look) if auto else None
     return FolderQuestions(questions, look) if questions else suggested
 
@@ -361,20 +371,20 @@ def run(
     at: WorkspaceFolder,
     questions: QuestionFolder = None,
     auto: Annotated[
-        bool, Option("--auto", help="Let the suggestion oracle write all questions that nobody has saved.")
+        bool, Option("--auto", help="Let the program suggest all questions that nobody has saved.")
     ] = False,
     replace: Annotated[
-        bool, Option("--replace", help="With --auto: also in place of questions that somebody saved.")
+        bool, Option("--replace", help="With --auto: also replace questions that somebody saved.")
     ] = False,
-    hand_in: Annotated[bool, Option("--hand-in", help="Hand in the round whose questions are all saved.")] = False,
+    hand_in: Annotated[bool, Option("--hand-in", help="Hand in the round if all its questions are saved.")] = False,
     anyway: Annotated[
-        bool, Option("--anyway", help="Hand in also what the page would show in red: it cannot be taken back.")
+        bool, Option("--anyway", help="Also hand in what the page would show in red. That cannot be undone.")
     ] = False,
     workers: Annotated[int, Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Cluster = "",
     once: Annotated[bool, Option("--once", help="Do what can be done now and stop.")] = False,
     log: Annotated[
-        bool, Option("--log", help="Standard error is a log: one JSON object a line for each event.")
+        bool, Option("--log", help="Make standard error a log: one JSON object per line and event.")
     ] = False,
     via: Via = "",
     ca: Authority = None,
@@ -382,8 +392,8 @@ def run(
     client_certificate: ClientCertificate = None,
     insecure: Insecure = False,
 ) -> None:
-    """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. May be stopped and started at
-    any time.
+    """Do everything that needs no person: send, fetch, encrypt, evaluate, round by round. It may be stopped and started
+    at any time.
     """
     from blindlabel.engines.interface import Working
     from blindlabel.parties.owner import run as take_turns
@@ -405,23 +415,23 @@ def run(
                 workspace.hand_in()
             over = take_turns(owner, source, once=once, tell=say)
     if over:
-        say("The study is over. Write the ground truth with `blindlabel owner export`.")
+        say(f"The study is over. Write the ground truth with `blindlabel export {at}`.")
     elif once:
         _say_what_to_carry(workspace)
 
 
 def _say_what_is_not_used(workspace: Workspace, questions: Path | None) -> None:
-    """A round that was handed in stays as it is, whatever a folder has for it now."""
+    """A round that was handed in does not change, whatever a folder has for it now."""
     state = workspace.state()
     if questions is not None and state.rounds and state.rounds[-1].handed_in:
         say(
-            f"NOTE: round {state.round} was handed in before and stays as it was: {questions} is not used for it. The"
-            f" questions that count are shown by `blindlabel owner questions list --at {workspace.folder}`."
+            f"NOTE: round {state.round} was handed in earlier and does not change: {questions} is not used for it."
+            f" `blindlabel owner questions list --at {workspace.folder}` shows the questions that count."
         )
 
 
 def _tell_news(workspace: Workspace, happened: Happened) -> None:
-    """What happened, in the log; to a person what cannot be taken back."""
+    """What happened: all of it to the log, to a person only what cannot be undone."""
     if AS_LOG.get():
         log_happened(workspace.agreement.name, replace(happened, facts={"owner": workspace.name} | happened.facts))
     elif happened.what == "handed in" and happened.facts["questions"]:
@@ -431,7 +441,7 @@ def _tell_news(workspace: Workspace, happened: Happened) -> None:
 
 @contextmanager
 def _kept_reason(workspace: Workspace) -> Iterator[None]:
-    """Why `owner run` stopped, kept where the web app reads it."""
+    """Keep the reason why `owner run` stopped where the web app reads it."""
     try:
         yield
     except (InputError, OutsideError) as error:
@@ -440,7 +450,7 @@ def _kept_reason(workspace: Workspace) -> Iterator[None]:
 
 
 def _say_what_to_carry(workspace: Workspace) -> None:
-    """Over a folder: which files go where, once this side has done all that it can."""
+    """With a folder: which files go where, once this side has done all it can."""
     way = workspace.settings["via"]
     if not way.startswith("folder:"):
         return
@@ -452,34 +462,9 @@ def _say_what_to_carry(workspace: Workspace) -> None:
     )
 
 
-@app.command("export")
-def export(
-    *,
-    at: WorkspaceFolder,
-    format: Annotated[str, Option("--format", help="See `blindlabel export --help`.")] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
-    ids: Annotated[bool, Option("--ids", help="Only the ids of your sampled records, for `blindlabel merge`.")] = False,
-    json: JsonFlag = False,
-) -> None:
-    """Write the ground truth of the finished study, with your own ids on your side."""
-    from blindlabel.cli.export import written
-    from blindlabel.export.formats import write_ids
-    from blindlabel.export.truth import truths_of_owner
-
-    if not ids:
-        written(truths_of_owner(workspace_at(at)), format, to, json=json)
-        return
-    count = write_ids(workspace_at(at), to)
-    if json:
-        result_json({"file": str(to), "ids": count})
-    else:
-        result(str(to))
-        say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
-
-
 @app.command("checked")
 def checked(
-    pairs: Annotated[Path, Argument(help="The coordinator's file of pairs that are to be checked.")],
+    pairs: Annotated[Path, Argument(help="The coordinator's file of pairs to check.")],
     *,
     at: WorkspaceFolder,
     to: Annotated[Path, Option("--to", help="The file to write.")],
@@ -502,8 +487,7 @@ def checked(
         return
     count = len(checking.own_records(workspace, pairs))
     (peer,) = workspace.state().peers
-    if not yes and not is_meant(f"Show {count} of your records to the experts of {peer}, in clear?"):
-        raise InputError("Nothing was shown.")
+    sure(f"Show {count} of your records to the experts of {peer}, in clear?", "Nothing was shown.", yes)
     replacing(to, lambda part: checking.write_shown(workspace, pairs, part))
     say(f"{to} holds {count} records, sealed for {peer} alone.")
 
@@ -518,7 +502,7 @@ def pilot(
     json: JsonFlag = False,
 ) -> None:
     """Set the level of your verdicts by pairs that both owners know, as many as the agreement allows (sampling.pilot).
-    Nothing is sent. A web app that is running takes it up when it is started again.
+    Nothing is sent. A running web app has to be restarted to use it.
     """
     from blindlabel.parties.piloting import take_pilot
     from blindlabel.parties.questions import suggester_for
@@ -537,7 +521,6 @@ def delete(*, at: WorkspaceFolder, yes: Unasked = False) -> None:
     """Delete the workspace for good: keys, questions, encrypted records and labels. The table stays."""
     workspace = workspace_at(at)
     agreement = workspace.agreement
-    if not yes and not is_meant(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?"):
-        raise InputError("Nothing was deleted.")
+    sure(f"Delete everything of the study {agreement.name} ({agreement.hash[:12]}…) here?", "Nothing was deleted.", yes)
     workspace.delete()
     say("Deleted. Backups and carried folders have to be deleted where they are.")

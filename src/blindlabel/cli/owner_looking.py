@@ -1,5 +1,5 @@
-"""`blindlabel owner check` and `owner records`: looking at a table before joining, at the sample afterwards, and at
-questions before they are handed in.
+"""`blindlabel owner check`, `records`, `preview` and `table`: looking at a table before joining, at the sample
+afterwards, and at questions before they are handed in.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ ColumnOption = Annotated[
     list[str] | None,
     Option(
         "--column",
-        help="attribute=column, where your column has another name; attribute= where the table has none. Repeatable.",
+        help="attribute=column if your column has another name; attribute= if the table has none. Repeatable.",
     ),
 ]
-TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, when it is not UTF-8.")]
+TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, if it is not UTF-8.")]
 Delimiter = Annotated[
-    str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: as it looks.")
+    str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: detected.")
 ]
 
 
 def columns_given(column: list[str] | None) -> dict[str, str] | None:
-    """What --column says: attribute to column; to nothing where the table has none."""
+    """What --column says: attribute to column, or to nothing if the table has none."""
     pairs = [one.partition("=") for one in column or []]
     if any(not sign or not attribute for attribute, sign, _ in pairs):
-        raise InputError("--column takes attribute=column, or attribute= where the table has no such column.")
+        raise InputError("--column takes attribute=column, or attribute= if the table has no such column.")
     return {attribute: name for attribute, _, name in pairs} or None
 
 
@@ -53,7 +53,7 @@ def check(
     json: JsonFlag = False,
 ) -> None:
     """Say whether a table fits an agreement, before joining: columns, ids, lengths, values lost in preparation,
-    duplicates. Nothing is sent or kept. The exit code is 1 where `owner join` would refuse it.
+    duplicates. Nothing is sent or kept. The exit code is 1 if `owner join` would refuse it.
     """
     from blindlabel.parties.joining import TableOptions, fit_of
 
@@ -61,7 +61,7 @@ def check(
     with working_on(f"reading {table.name}"):
         fit = fit_of(agreed, TableOptions(table, id_column, columns_given(column), encoding, delimiter))
     if json:
-        result_json(fit.to_json())
+        result_json(asdict(fit))
     else:
         for line in fit.lines(agreed):
             result(line)
@@ -76,7 +76,7 @@ def _value(raw: str, prepared: str) -> str:
 
 
 def records(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
-    """List the sampled records with their ids and how far their questions of this round are."""
+    """List the sampled records with their ids and the state of this round's questions."""
     workspace = workspace_at(at)
     own, tasks = workspace.records(), {task.record: task for task in workspace.tasks()}
     if not own:
@@ -124,11 +124,11 @@ def preview(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         result(f"  letter of {size(one.letter)}, sealed for the coordinator{passed_on}{body}")
         result(f"  account: {one.line}. Tells {one.tells}.")
     if not found:
-        say("Nothing leaves before the coordinator says more.")
+        say("Nothing leaves until the coordinator says more.")
 
 
 def table(file: Annotated[Path, Argument(help="Where your table is now.")], *, at: WorkspaceFolder) -> None:
-    """Say where your table is, if it has moved. It must be the same table: its rows, their order, their values."""
+    """Say where your table is now, if it has moved. It must be the same table: the same rows, order and values."""
     from blindlabel.parties.joining import point_to
 
     point_to(workspace_at(at), file)
@@ -136,7 +136,7 @@ def table(file: Annotated[Path, Argument(help="Where your table is now.")], *, a
 
 
 def looking_at(workspace: Workspace, *, anyway: bool) -> Look:
-    """Looks at questions before they are handed in: those that the page would show in red are refused, or named where
+    """Looks at questions before they are handed in: refuses those that the page would show in red, or names them if
     they are handed in anyway.
     """
 
@@ -146,7 +146,7 @@ def looking_at(workspace: Workspace, *, anyway: bool) -> Look:
             named = "; ".join(f"{record}: {why}" for record, why in red.items())
             raise InputError(
                 f"{len(red):,} of {with_noun(len(texts), 'question', 'questions')} look wrong, and nothing was"
-                f" handed in ({named}). Mend them, or add --anyway to hand them in as they are."
+                f" handed in ({named}). Fix them, or add --anyway to hand them in as they are."
             )
         for record, why in red.items():
             say(f"NOTE: the question of {record} is handed in as it is: {why}.")

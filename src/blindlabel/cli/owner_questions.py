@@ -1,5 +1,5 @@
 """`blindlabel owner questions …`, `owner log …` and `owner annotators`: the questions of a study, round by round; who
-wrote them, how long it took, and how far two people agree. The log is for the owner alone: nothing of it is ever sent.
+wrote them, how long it took, and how far two people agree. The log is for the owner alone and is never sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 
-RoundOption = Annotated[int | None, Option("--round", min=1, help="Only this round. Default: all of them.")]
+RoundOption = Annotated[int | None, Option("--round", min=1, help="Only this round. Default: all rounds.")]
 
 questions_app = typer.Typer(
     name="questions", help="List, export and import your questions, round by round.", no_args_is_help=True
@@ -72,7 +72,7 @@ def export_questions(
         result_json({"folder": str(to), "owner": workspace.name, "questions": count})
     else:
         result(str(to))
-        say(f"{count:,} questions of {workspace.name} written. They and the log say something of your records.")
+        say(f"{count:,} questions of {workspace.name} written. They and the log say something about your records.")
 
 
 @questions_app.command("suggest")
@@ -121,7 +121,7 @@ def import_(
     for record, wrong in taken.drafts.items():
         say(f"{record} has an error and is kept as a draft: {wrong}")
     if taken.unknown:
-        say(f"Of no record of this round: {', '.join(taken.unknown)}.")
+        say(f"Files about no record of this round: {', '.join(taken.unknown)}.")
 
 
 log_app = typer.Typer(
@@ -153,10 +153,10 @@ def visits_as_csv(workspace: Workspace) -> str:
 def export_log(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, Option("--to", help="The CSV file to write; standard output unless said.")] = None,
+    to: Annotated[Path | None, Option("--to", help="The CSV file to write. Default: standard output.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the annotation log: one line for each opening of a record, with who, when, the suggestion shown, what was
+    """Write the annotation log: one line each time a record was opened, with who, when, the suggestion shown, what was
     saved and how far it is from the suggestion. Times are seconds since 1970; round 0 is practice.
     """
     workspace = workspace_at(at)
@@ -173,19 +173,20 @@ def export_log(
 
 
 def annotators(
-    names: Annotated[list[str] | None, Argument(help="Who annotates; those known so far unless said.")] = None,
+    names: Annotated[list[str] | None, Argument(help="Who annotates. Default: those known so far.")] = None,
     *,
     at: WorkspaceFolder,
     assigned: Annotated[
-        bool, Option("--assigned", help="Give every record to one person, in turn; else all see all.")
+        bool,
+        Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all of them."),
     ] = False,
     doubled: Annotated[
         float, Option("--doubled", min=0.0, max=1.0, help="Share of records that two people are asked about.")
     ] = 0.0,
     json: JsonFlag = False,
 ) -> None:
-    """Name the annotators of this owner and how they share the records; say how far they are, what their practice came
-    to, and how far two people agree about the same record, tried on your own rows.
+    """Name this owner's annotators and how they share the records. Shows how far they are, how their practice went, and
+    how far two people agree about the same record, tried on your own rows.
     """
     from blindlabel.storage.annotations import name_team, team_of
     from blindlabel.web.annotators_agreement import standing_of
@@ -202,7 +203,7 @@ def annotators(
         result(f"{name} practised: {practised.sentence}")
     two = found.doubled
     if two.records:
-        result(f"Asked of two: {two.records:,} records, {two.both:,} with both questions.")
+        result(f"Given to two people: {two.records:,} records, {two.both:,} with both questions.")
     if two.both:
         result(
             f"They say the same about {two.same_answers:,} of {two.answers:,} rows of your table"

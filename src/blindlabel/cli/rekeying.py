@@ -13,7 +13,7 @@ from blindlabel.errors import InputError
 def owner_rekey(*, at: WorkspaceFolder) -> None:
     """Put all secret keys of the workspace under the passphrase in BLINDLABEL_NEW_PASSPHRASE (or in the file that
     BLINDLABEL_NEW_PASSPHRASE_FILE names); without it, keys in clear under the one in BLINDLABEL_PASSPHRASE. Stop what
-    runs there before. One that was interrupted is run again.
+    is running there first. If it is interrupted, run it again.
     """
     with workspace_at(at).locked_for("owner rekey"):
         _rekey(at.glob("*.key"))
@@ -22,7 +22,7 @@ def owner_rekey(*, at: WorkspaceFolder) -> None:
 def coordinator_rekey(*, at: Home) -> None:
     """Put all secret keys of the coordinator under the passphrase in BLINDLABEL_NEW_PASSPHRASE (or in the file that
     BLINDLABEL_NEW_PASSPHRASE_FILE names); without it, keys in clear under the one in BLINDLABEL_PASSPHRASE. Stop the
-    server before. One that was interrupted is run again.
+    server first. If it is interrupted, run it again.
     """
     _rekey((at / "keys").rglob("*.key"))
 
@@ -36,4 +36,4 @@ def _rekey(files: Iterable[Path]) -> None:
         raise InputError(f"Set {NEW_PASSPHRASE} or {PASSPHRASE}, or one of them with _FILE, to the passphrase.")
     changed = [put_under(path, new, before) for path in sorted(files)]
     say(f"{with_noun(len(changed), 'file', 'files')} with secret keys, {sum(changed):,} put under the passphrase now.")
-    say("Whoever starts something here needs it from now on. Backups that were made before are as they were.")
+    say("Whoever starts something here needs it from now on. Earlier backups stay as they were.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _check_keys(coordinator: CoordinatorParty) -> None:
-    """Refuse to start where studies could not be served: owners would be told so one request after the other."""
+    """Refuse to start if studies could not be served: owners would only find out one request at a time."""
     for sentence in coordinator.unserved().values():
         raise InputError(f"{sentence} Nothing is served without the studies' keys.")
 
@@ -47,7 +47,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def server_limits(given: list[str]) -> ServerLimits:
-    """The server's limits, with what was given as name=value in place of defaults."""
+    """The server's limits: the defaults, except for what was given as name=value."""
     from blindlabel.transport.server_limits import ServerLimits
 
     limits = dataclasses.asdict(ServerLimits())
@@ -62,7 +62,7 @@ def server_limits(given: list[str]) -> ServerLimits:
 
 
 def server_front(limits: ServerLimits, proxies: list[str], certificate: Path | None, key: Path | None) -> Front:
-    """What takes the server's connections, with TLS where a certificate is given."""
+    """What takes the server's connections, with TLS if there is a certificate."""
     from blindlabel.transport.front import Front
 
     if (certificate is None) != (key is None):
@@ -121,7 +121,7 @@ def serve_http(
 
 
 def _add_page(app: FastAPI, coordinator: CoordinatorParty, home: Path, address: str) -> None:
-    """The page for the coordinator's people, where its parts are installed."""
+    """The page for the coordinator's people, if what it needs is installed."""
     try:
         from blindlabel.web.coordinator_page import add_page
     except ModuleNotFoundError:
@@ -132,7 +132,7 @@ def _add_page(app: FastAPI, coordinator: CoordinatorParty, home: Path, address: 
 
 
 def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None:
-    """Take in and put out what is in the folder, until stopped."""
+    """Read and answer what is in the folder, until stopped."""
     from blindlabel.transport.folder import FolderServer
 
     if not via.startswith("folder:"):
@@ -145,7 +145,7 @@ def serve_folder(coordinator: CoordinatorParty, via: str, *, once: bool) -> None
         + ("" if once else " Stop with Ctrl-C.")
     )
     server.serve(once=once)
-    say(f"Done what could be done. Where {folder} is not shared, carry it (or what is new in it) to the owners.")
+    say(f"Did what could be done. If {folder} is not shared, carry it (or what is new in it) to the owners.")
 
 
 def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
@@ -158,8 +158,8 @@ def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
 
 
 def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any) -> None:
-    """Serve until Ctrl-C; open a browser with the app's link, or only print the links, quietly not as the result.
-    `where` is the `Serving`.
+    """Serve until Ctrl-C; open a browser with the app's link, or only print the links (`quiet`: not as the result).
+    `where` has the fields of `Serving`.
     """
     try:
         from blindlabel.web.owner_server import Serving, serve
@@ -167,30 +167,34 @@ def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
     serving = Serving(**where)
     if not serving.address and serving != Serving(port=serving.port, browsers=serving.browsers):
-        raise InputError("--host, --proxy and --user-header are for an app that others reach: say --serve too.")
+        raise InputError("--host, --proxy and --user-header are for an app that others reach: add --serve.")
 
     def ready(links: list[str]) -> None:
         for link in links:
             (say if quiet else result)(link)
         sys.stdout.flush()
         if serving.address:
-            who = f"are who the proxy says in {serving.header}" if serving.header else "sign in with their accounts"
-            say(f"People open {serving.address} and {who}. The proxy's way here: {serving.host} {serving.port or ''}")
+            who = (
+                f"are known by {serving.header}, which the proxy sets"
+                if serving.header
+                else "sign in with their accounts"
+            )
+            say(f"People open {serving.address} and {who}. The proxy finds it at {serving.host} {serving.port or ''}")
             return
         each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"
         say(f"Open {each} on this machine; a link lets one browser in. Stop with Ctrl-C; everything is kept.")
         if browser:
             webbrowser.open(links[0])
 
-    # The server raises a signal again once it has stopped; as an exception it lets the process beside be stopped as
-    # well.
+    # The server raises a signal again once it has stopped; as an exception it also lets the other process be
+    # stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     serve(app, serving, on_ready=ready)
 
 
 @contextlib.contextmanager
 def _running_beside(at: Path) -> Iterator[None]:
-    """`owner run` as a process of its own, since evaluation would make the pages wait."""
+    """`owner run` as a process of its own, because evaluation would slow down the pages."""
     beside = subprocess.Popen([sys.executable, "-m", "blindlabel.cli.main", "owner", "run", "--at", str(at)])  # noqa: S603
     try:
         yield

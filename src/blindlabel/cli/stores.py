@@ -1,5 +1,5 @@
 """How commands open a coordinator's folder or an owner's workspace, with the passphrase over the keys in it, and the
-options by which they are told what to open.
+options that say what to open.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typer import Argument, Option
 from blindlabel.errors import InputError, reason
 
 if TYPE_CHECKING:
+    from blindlabel.api.parties import Coordinator
     from blindlabel.parties.coordinator import CoordinatorParty
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.storage.coordinator_store import CoordinatorStore
@@ -24,11 +25,9 @@ DatabaseAddress = Annotated[
     Option("--database", help="Address of a PostgreSQL database instead of SQLite.", envvar="BLINDLABEL_DATABASE"),
 ]
 StudyName = Annotated[str, Argument(help="The study's name, or the beginning of its hash.")]
-Unasked = Annotated[bool, Option("--yes", help="Do not ask.")]
+Unasked = Annotated[bool, Option("--yes", help="Do not ask for confirmation.")]
 WorkspaceFolder = Annotated[Path, Option("--at", help="The workspace's folder.")]
-Via = Annotated[
-    str, Option("--via", help="https://… or folder:/path. What is said once is remembered for all commands.")
-]
+Via = Annotated[str, Option("--via", help="https://… or folder:/path. Remembered for later commands.")]
 Authority = Annotated[
     Path | None, Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
 ]
@@ -37,14 +36,14 @@ ClientCertificate = Annotated[
     Path | None, Option("--client-certificate", help="Yours, with its key (PEM), for a gateway; remembered.")
 ]
 Insecure = Annotated[
-    bool, Option("--insecure", help="Take an http:// address of another machine: tokens travel in clear.")
+    bool, Option("--insecure", help="Accept an http:// address of another machine: tokens travel in clear.")
 ]
 PASSPHRASE, NEW_PASSPHRASE = "BLINDLABEL_PASSPHRASE", "BLINDLABEL_NEW_PASSPHRASE"
 
 
 def passphrase(variable: str = PASSPHRASE) -> str | None:
-    """The passphrase over the secret keys: in the environment, in a file that it names, or in a file of that name among
-    the credentials that systemd gives to a service.
+    """The passphrase over the secret keys: from the environment, from a file that it names, or from a file of that
+    name among the credentials that systemd gives to a service.
     """
     given = Path(os.environ.get("CREDENTIALS_DIRECTORY", ""), variable.lower().replace("_", "-"))
     file = os.environ.get(f"{variable}_FILE") or (str(given) if given.is_absolute() and given.exists() else None)
@@ -67,9 +66,22 @@ def studies_at(home: Path, database: str | None, *, make: bool = False) -> Coord
     """The store of the coordinator in this folder."""
     from blindlabel.storage.coordinator_store import CoordinatorStore
 
-    if not (make or database or any((home / f"coordinator.{what}").exists() for what in ("sqlite", "id"))):
+    if not (make or database or is_coordinators(home)):
         raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
     return CoordinatorStore(home, database, passphrase())
+
+
+def is_coordinators(folder: Path) -> bool:
+    """Whether a folder is a coordinator's."""
+    return any((folder / f"coordinator.{what}").exists() for what in ("sqlite", "id"))
+
+
+def coordinator_from(home: Path, database: str | None) -> Coordinator:
+    """The same as `coordinator_at`, as the API has it."""
+    from blindlabel.api.parties import Coordinator
+
+    studies_at(home, database).close()  # refuses a folder that is no coordinator's
+    return Coordinator(home, database=database, passphrase=passphrase())
 
 
 def workspace_at(folder: Path) -> Workspace:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Matching = Annotated[
     float | None,
-    Option("--matching", help="The share of all pairs that is expected to match. Default: one for each row."),
+    Option("--matching", help="The share of all pairs that you expect to match. Default: one match for each row."),
 ]
 
 
@@ -32,11 +32,9 @@ def suggest(
     attributes: Annotated[
         str | None, Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
     ] = None,
-    row_id: Annotated[
-        list[str] | None, Option("--id", help="Only the row with this id; may be given several times.")
-    ] = None,
+    row_id: Annotated[list[str] | None, Option("--id", help="Only the row with this id. Repeatable.")] = None,
     id_column: Annotated[
-        str | None, Option("--id-column", help="The column that holds the ids; else id where there is one.")
+        str | None, Option("--id-column", help="The column that holds the ids. Default: `id`, if there is one.")
     ] = None,
     round: Annotated[int, Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
     prepare: Annotated[
@@ -45,7 +43,11 @@ def suggest(
     ] = None,
     types: TypeOption = None,
     criteria: Annotated[
-        str, Option("--criteria", help="The agreed criteria: of one person, members of the household are not.")
+        str,
+        Option(
+            "--criteria",
+            help="The agreed criteria: if they speak of one person, other members of a household do not match.",
+        ),
     ] = "",
     matching: Matching = None,
     variants: Annotated[
@@ -62,8 +64,7 @@ def suggest(
     """Suggest a question for each record: what to look for in the other table, with the reason for each condition and
     which other rows of this table it fits.
 
-    Ids choose rows and are shown, but never looked at by the suggestion. With --question: variants of your own question
-    instead.
+    Ids select rows and are shown; suggestions never use them. With --question: variants of your own question instead.
     """
     from blindlabel.language.suggestions import Level
     from blindlabel.records.preparation import DEFAULT_STEPS
@@ -113,7 +114,7 @@ def _read(given: str, suggester: Suggester, recipe: Recipe, rows: int) -> Questi
 def _judged(
     suggester: Suggester, record: Record, ids: Sequence[str], round: int, question: Question | None, variants: bool
 ) -> dict[str, Any]:
-    """One row's suggestion, or a person's question for it, with variants where they are wanted."""
+    """One row's suggestion, or a person's question about it, with variants if they are wanted."""
     points: Chain | Formula
     if question is None:
         suggestion = suggester.suggest(record, round)
@@ -144,7 +145,7 @@ def _document(suggestion: Suggestion, suggester: Suggester, record: Record, ids:
 
 
 def _verdict(question: Question, suggester: Suggester, record: Record, ids: Sequence[str]) -> dict[str, Any]:
-    """What a question says in one sentence, and what is to be thought of it."""
+    """What a question says in one sentence, and the verdict on it."""
     from blindlabel.language.in_words import sentence_of
 
     found = suggester.verdict(question, record)

@@ -1,5 +1,5 @@
 """`blindlabel check`, `try` and `explain`: are these questions right, what do they answer on some records, and what
-does the packed engine make of them; or of an agreement, what each party can learn under it. Questions are read from a
+does the packed engine make of them; or, for an agreement, what each party can learn under it. Questions are read from a
 file, from standard input (`-`), or given as text.
 """
 
@@ -35,7 +35,7 @@ TypeOption = Annotated[
 ]
 
 _MOST_BYTES = 2**20
-"""More than questions have, so that a mistaken file name does not fill the memory."""
+"""More than any question has: a mistaken file name must not fill the memory."""
 
 
 def read_source(name: str) -> str:
@@ -74,7 +74,7 @@ def question_source(argument: str) -> tuple[str, str]:
 
 
 def listed(text: str, option: str) -> list[str]:
-    """The names in an option that takes several, separated by commas; none of an empty one."""
+    """The names in an option that takes several, separated by commas; an empty one has none."""
     names = [name.strip() for name in text.split(",")] if text.strip() else []
     if not all(names):
         raise InputError(f"{option} has an empty name in {text!r}.")
@@ -82,7 +82,7 @@ def listed(text: str, option: str) -> list[str]:
 
 
 def recipe_given(prepare: str, types: list[str] | None) -> Recipe:
-    """What --prepare and --type say; nothing is done to texts where neither is given."""
+    """What --prepare and --type say. Without either, texts stay as they are."""
     from blindlabel.records.preparation import Recipe
 
     return Recipe.of(listed(prepare, "--prepare"), types_given(types))
@@ -97,7 +97,7 @@ def types_given(types: list[str] | None) -> dict[str, str]:
 
 
 def attribute_list(given: str | None) -> list[str] | None:
-    """The attributes that --attributes names; None where it is not given."""
+    """The attributes that --attributes names, or None if it is not given."""
     if given is None:
         return None
     names = listed(given, "--attributes")
@@ -109,18 +109,19 @@ def attribute_list(given: str | None) -> list[str] | None:
 def check(
     files: Annotated[list[str], Argument(metavar="FILE...", help="Question files; - reads standard input.")],
     attributes: Annotated[
-        str | None, Option(help="The attributes records have, separated by commas. Without it any is taken.")
+        str | None, Option(help="The records' attributes, separated by commas. Default: any.")
     ] = None,
     needle: Annotated[int, Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     agreement: Annotated[
-        Path | None,
-        Option(help="An agreement, or an invitation: what it encodes and has room for, else a default one's."),
+        Path | None, Option(help="An agreement, or an invitation, to check against. Default: a default agreement.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Check questions: errors and warnings with line, column, and what to do. Exit code 1 when there is an error."""
+    """Check questions: errors and warnings with line, column, and what to do. The exit code is 1 if there is an
+    error.
+    """
     from blindlabel.language import Limits, render
     from blindlabel.parties.questions import check_by_default, check_question
 
@@ -157,22 +158,24 @@ def try_(
         str, Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
     ] = "plain",
     id_column: Annotated[
-        str | None, Option("--id", help="The column that identifies a record; else `id`, else the row position.")
+        str | None, Option("--id", help="The column that identifies a record. Default: `id`, or the row's position.")
     ] = None,
     attributes: Annotated[
-        str | None, Option(help="The columns a question may use, separated by commas; else all but the id.")
+        str | None, Option(help="The columns a question may use, separated by commas. Default: all but the id.")
     ] = None,
-    encoding: Annotated[str | None, Option(help="Of a text table that is not UTF-8.")] = None,
+    encoding: Annotated[str | None, Option(help="Text encoding of the table, if it is not UTF-8.")] = None,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     workers: Annotated[int, Option(min=1, help="Processes to use.")] = 1,
     agreement: Annotated[
         Path | None,
-        Option(help="An agreement, or an invitation: its attributes, preparation and room, else a default one's."),
+        Option(
+            help="An agreement, or an invitation: its attributes, preparation and room. Default: a default agreement's."
+        ),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Try a question on records: one answer a record. What a study would refuse is refused here, too."""
+    """Try a question on records: one answer per record. What a study would refuse is refused here, too."""
     from blindlabel.engines.ask import ask
     from blindlabel.engines.interface import Working
     from blindlabel.engines.registry import engine_named
@@ -227,16 +230,16 @@ def explain(
             metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
         ),
     ],
-    attributes: Annotated[str | None, Option(help="The attributes records have, separated by commas.")] = None,
+    attributes: Annotated[str | None, Option(help="The records' attributes, separated by commas.")] = None,
     records: Annotated[int, Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, Option(min=1, help="Longest record.")] = 148,
     agreement: Annotated[
-        Path | None, Option(help="An agreement, or an invitation: the question under it, instead of a default one.")
+        Path | None, Option(help="An agreement, or an invitation, instead of a default agreement.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Print what a question asks, as points, but not, unless; what the packed engine makes of it; and what a round of
-    such questions costs. Of an agreement: in bits, what each party, and two together, can learn at most.
+    such questions costs. For an agreement: how many bits each party, and two together, can learn at most.
     """
     from blindlabel.engines.interface import EngineError
     from blindlabel.engines.registry import rules_named

@@ -1,4 +1,4 @@
-"""What an agreement's terms allow of questions and records: the same for all engines, and worded once.
+"""What an agreement's terms allow in questions and records: the same for all engines, and worded once.
 
 An engine may refuse more, for reasons of its own (no circuit, no room). People count from one: so do these sentences.
 """
@@ -15,12 +15,12 @@ from blindlabel.language.record import Record, View
 
 
 def refuse_question(terms: Terms, question: Formula) -> str | None:
-    """Why a question is not allowed; None where it is."""
+    """Why a question is not allowed, or None if it is."""
     return next((refused for atom in atoms_of(question) if (refused := refuse_atom(terms, atom)) is not None), None)
 
 
 def refuse_atom(terms: Terms, atom: Atom) -> str | None:
-    """Why a predicate is not allowed, by its function, its text or its arguments; None where it is."""
+    """Why a predicate is not allowed, by its function, its text or its arguments, or None if it is."""
     if atom.function not in terms.functions:
         return f"This agreement does not encode {atom.function}. It encodes {', '.join(terms.functions)}."
     refused = refuse_text(terms, atom.view.attribute)
@@ -31,7 +31,7 @@ def refuse_atom(terms: Terms, atom: Atom) -> str | None:
 
 
 def refuse_text(terms: Terms, attribute: str | None) -> str | None:
-    """Why nothing can be asked about this attribute (None: the whole record); None where something can."""
+    """Why nothing can be asked about this attribute (None: the whole record), or None if something can."""
     if attribute is None:
         if terms.encode_whole:
             return None
@@ -44,7 +44,7 @@ def refuse_text(terms: Terms, attribute: str | None) -> str | None:
 
 
 def check_records(terms: Terms, records: Sequence[Record]) -> None:
-    """Refuse records that the agreement does not encode, before any work is done."""
+    """Refuse records that do not fit what the agreement encodes, before any work is done."""
     if not records:
         raise RecordError("There is no record to encrypt.")
     if len(records) > terms.records:

@@ -141,7 +141,7 @@ def merged(one: AgreedTruth, other: AgreedTruth) -> AgreedTruth:
 
 
 def with_own_ids(truth: AgreedTruth, path: Path) -> AgreedTruth:
-    """The same labels with the ids of one owner, as `owner export --ids` wrote them."""
+    """The same labels with the ids of one owner, as `export --ids` wrote them."""
     table = read_table(path)
     side = next((side for side in ("a", "b") if f"{RECORD}{getattr(truth, f'dataset_{side}')}" in table.attributes), "")
     name = getattr(truth, f"dataset_{side}", "")
@@ -164,6 +164,6 @@ def joined(paths: Sequence[Path]) -> AgreedTruth:
     for ids, name in ((truth.ids_a, truth.dataset_a), (truth.ids_b, truth.dataset_b)):
         if ids is None and truth.pairs:
             raise InputError(
-                f"Nothing here has the ids of {name}: add its export, or what `owner export --ids` writes."
+                f"Nothing here has the ids of {name}: add its export, or what `blindlabel export --ids` writes."
             )
     return truth

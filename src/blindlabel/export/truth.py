@@ -134,7 +134,7 @@ class AgreedTruth:
     by_keys: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
     """Rows of either side that were sampled by blocking keys; the others uniformly, or as agreed."""
     study: str = ""
-    """The beginning of the study's hash; empty where labels are not of a study."""
+    """The beginning of the study's hash, or empty if labels are not of a study."""
 
     def __post_init__(self) -> None:
         for side, ids in ((0, self.ids_a), (1, self.ids_b)):

@@ -1,8 +1,8 @@
 """Builds formulas so that equal parts are one node and nothing trivial remains.
 
 Constants are folded, nested chains of the same kind are one, double negations vanish, a count that is really an "all",
-"any" or "none" becomes that. The builder is bounded: a question whose formula would grow past the limits raises
-`FormulaTooLarge` instead of taking long.
+"any" or "none" becomes one. The builder is bounded: a question whose formula would grow past the limits raises
+`FormulaTooLarge` instead of taking a long time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class FormulaTooLarge(Exception):
 
 
 _NODES_PER_PREDICATE = 64
-"""How large a formula may be, against the allowed predicates; only contrived questions come near."""
+"""Nodes that a formula may have for each allowed predicate; only contrived questions come near."""
 
 
 class Builder:
-    """Makes formula nodes, each different one once."""
+    """Makes formula nodes; equal nodes are one object."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -67,7 +67,7 @@ class Builder:
         return self.true if value else self.false
 
     def atom(self, function: str, arguments: tuple[Clear, ...], view: View) -> Formula:
-        """A predicate of a view, or a constant where the arguments alone decide."""
+        """A predicate of a view, or a constant if the arguments alone decide it."""
         predicate = PREDICATES[function]
         decided = predicate.always(arguments)
         if decided is not None:

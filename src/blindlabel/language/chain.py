@@ -1,4 +1,4 @@
-"""The chain of a question: points and a bar, but not, unless. The form that people judge and engines answer.
+"""The chain of a question: points and a bar, but not, unless. This is the form that people judge and engines answer.
 
     ret 4*is_in("vm400s", $r) + 2*has_word("sanus", $r.name) + has_word("mount", $r.name) >= 5 & !has_word("tv", $r)
 
@@ -13,8 +13,8 @@ nothing is left. So what a question excludes is decided by the table of its valu
 2. `table_of` is the value of the question for every combination of them.
 3. `levels_of` makes the chain. M0 is kept as a table; below it, each level is an OR of few ANDs, and what the levels
    above imply is left out of them.
-4. `weights_of` says M0 as points and a bar, where that can be said: as somebody wrote it, or by what is necessary, what
-   is enough and what is alike.
+4. `weights_of` writes M0 as points and a bar, if that is possible: as somebody wrote it, or by what is necessary, what
+   is enough, and what is worth the same.
 
 `chain_of` puts these together for people. It is exact: the chain has the formula's value on every record. Where it is
 None, the question has too many conditions for a table, or needs more than one "unless". An engine runs the same steps
@@ -49,7 +49,7 @@ from blindlabel.language.record import Record
 MOST_VARIABLES = 16
 """Of a table."""
 MOST_ALTERNATIVES = 64
-"""ANDs of a level, at most; no engine takes nearly as many."""
+"""ANDs of a level, at most; no engine accepts nearly as many."""
 _MOST_WORK = 1 << 26
 """Values that are worked out for one table, over all nodes of its formula."""
 _WIDEST_LINE = 100
@@ -65,7 +65,7 @@ Sums = Sequence[tuple[Mapping[Formula, Fraction], Fraction]]
 
 
 class TooManyConditions(Exception):
-    """There is no table of that many."""
+    """There are too many conditions for a table."""
 
     def __init__(self, conditions: int) -> None:
         super().__init__(conditions)
@@ -88,7 +88,7 @@ Term = tuple[Atom, ...]
 
 @dataclass(frozen=True)
 class Condition:
-    """One line of a question: where any of these terms holds, it is worth its points."""
+    """One line of a question: if any of these terms holds, it is worth its points."""
 
     any_of: tuple[Term, ...]
     points: int = 1
@@ -101,7 +101,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Chain:
-    """Yes where the conditions that hold are worth at least the bar, and no exclusion holds or an exception does.
+    """Yes if the conditions that hold are worth at least the bar, and no exclusion holds or an exception does.
 
     Without conditions, bar 0 is "always" (but for the exclusions) and bar 1 is "never".
     """
@@ -133,8 +133,8 @@ def _any(terms: Iterable[Term], record: Record) -> bool:
 
 
 def chain_of(formula: Formula, written: Sums = ()) -> Chain | None:
-    """The formula as a chain that says the same of every record, with the points of a written sum where one is right;
-    None where it has too many conditions or levels.
+    """The formula as a chain that says the same of every record, with the points of a written sum where one is right,
+    or None if it has too many conditions or levels.
     """
     try:
         levels = levels_of(formula, lambda atom: (atom,))
@@ -178,8 +178,8 @@ def _as_written(formula: Formula, sums: Sequence[_Sum]) -> tuple[tuple[Condition
 def _conditions(
     levels: ChainLevels[Atom], sums: Sequence[_Sum], term: Callable[[frozenset[Atom]], Term]
 ) -> tuple[tuple[Condition, ...], int]:
-    """M0 as points and a bar, with what is as good as each other in one condition; where it is no such thing, as its
-    alternatives.
+    """M0 as points and a bar, with terms that are as good as each other in one condition; if it cannot be written so,
+    its alternatives.
     """
     groups, table = _alternatives(levels.leaves, levels.reached)
     if not groups:
@@ -203,7 +203,7 @@ def _conditions(
 def _alternatives(
     leaves: Sequence[frozenset[Atom]], table: TruthTable
 ) -> tuple[list[list[frozenset[Atom]]], TruthTable]:
-    """Leaves of which any one is as good as another or both, together; and the table of these groups."""
+    """Groups of leaves of which any one is as good as another or as both, and the table over these groups."""
     groups = [[leaf] for leaf in leaves]
     place = 0
     while place < len(groups):
@@ -220,7 +220,7 @@ def _alternatives(
 
 
 _Sum = tuple[Mapping[Formula, int], int | None]
-"""Weights of parts of a formula, and the bar they are held to, where that is known."""
+"""Weights of parts of a formula, and the bar they have to reach, if that is known."""
 
 
 def _weights(sum_: _Sum, groups: Sequence[Sequence[frozenset[Atom]]]) -> Weights:
@@ -242,14 +242,14 @@ class ChainLevels(Generic[V]):
     """A chain: M0 as a table over leaves, and for each further level the leaves of which one is enough."""
 
     leaves: tuple[frozenset[V], ...]
-    """Variables that must all hold count as one. All of them matter for M0."""
+    """Variables that must hold together count as one. All leaves matter for M0."""
     reached: TruthTable
     below: tuple[tuple[frozenset[V], ...], tuple[frozenset[V], ...]]
     """What takes a yes back, and what gives it back."""
 
 
 def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> ChainLevels[V]:
-    """The chain of a formula. `asked` says of which variables any one makes a predicate true."""
+    """The chain of a formula. `asked` names the variables any one of which makes a predicate true."""
     names, values = variables_of(formula, asked)
     leaves, table = joined_by_meaning(*relevant(names, table_of(formula, values, len(names))))
     reached = raised(table)
@@ -273,8 +273,8 @@ def levels_of(formula: Formula, asked: Callable[[Atom], Sequence[V]]) -> ChainLe
 def variables_of(
     formula: Formula, asked: Callable[[Atom], Sequence[V]]
 ) -> tuple[list[frozenset[V]], dict[Atom, tuple[int, ...]]]:
-    """The variables of a formula, and for every predicate the places of those of which any makes it true. Predicates
-    that occur in one AND and nowhere else are one variable.
+    """The variables of a formula, and for every predicate the places of the variables any one of which makes it true.
+    Predicates that occur in one AND and nowhere else are one variable.
     """
     uses: dict[int, int] = {}
     for node in in_order(formula):
@@ -345,7 +345,7 @@ def raised(table: TruthTable) -> TruthTable:
 
 
 def lowered(table: TruthTable) -> TruthTable:
-    """True wherever something above is."""
+    """True for every combination below one that is true."""
     return raised(table[::-1])[::-1]
 
 
@@ -408,14 +408,14 @@ def _covering(level: TruthTable, region: TruthTable) -> list[int]:
 
 
 Weights = tuple[Sequence[int], int | None]
-"""Of variables, in their order, and the bar they are held to, where that is known."""
+"""The weights of variables, in their order, and the bar they have to reach, if that is known."""
 
 
 def weights_of(
     table: TruthTable, sums: Sequence[Weights] = (), *, alike: bool = True
 ) -> tuple[tuple[int, ...], int] | None:
     """Points and a bar for a monotone function of variables that all matter: one of these sums where it is right, else
-    (where `alike` is allowed) all the same, else what is necessary or enough beside the rest; None where we see none.
+    (where `alike` is allowed) all the same, else what is necessary or enough beside the rest, or None if we see none.
     """
     count = table.size.bit_length() - 1
     found = _right_sum(table, [*sums, ((1,) * count, None)] if alike else sums)

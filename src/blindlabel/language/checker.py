@@ -1,10 +1,10 @@
 """The checker: names, types, and what a question may ask, reported as diagnostics.
 
 What it lets through, the interpreter can run and `rewriting` can turn into a formula. It knows the attributes of the
-agreement (None: any attribute is taken) and how records are prepared. Needles are prepared here, as the values they are
-asked of, and nowhere else: what comes after sees them as they will be looked for. A needle that no prepared record can
-contain is said at once, also one that excludes. It goes through all statements, also those behind a `ret`, and reports
-all it finds.
+agreement (None: any attribute is accepted) and how records are prepared. Needles are prepared here, like the values
+they are compared with, and nowhere else: later stages see them as they will be looked for. A needle that no prepared
+record can contain is reported at once, even if it excludes. The checker goes through all statements, also those after a
+`ret`, and reports everything it finds.
 """
 
 from __future__ import annotations
@@ -12,41 +12,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Union
+from math import prod
 
 from blindlabel.language import tree, words
 from blindlabel.language.diagnostics import Diagnostic, error, nearest, warning
 from blindlabel.language.functions import FUNCTIONS
 from blindlabel.language.limits import Limits
-from blindlabel.language.record import View
+from blindlabel.language.record import TextSource, View, cased
 from blindlabel.language.signatures import CaseRule, Clear, Function, NeedleRecipe, NeedleUse, Predicate, Type
 
-TextSource = Union[str, View]
-"""Where a text may come from: a text written in the question, or a view of the other record."""
-
+_ADVICE_ON_NUMBERS = 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).'
 _ADVICE = {
     (Type.TEXT, Type.BOOLEAN): 'Ask something about it, for example is_in("word", text).',
     (Type.RECORD, Type.BOOLEAN): 'Ask something about it, for example is_in("word", $r).',
     (Type.NUMBER, Type.BOOLEAN): "Compare it with a number, for example >= 2.",
-    (
-        Type.TEXT,
-        Type.NUMBER,
-    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
-    (
-        Type.RECORD,
-        Type.NUMBER,
-    ): 'Texts are compared with equals("value", text), numbers in texts with between(text, low, high).',
+    (Type.TEXT, Type.NUMBER): _ADVICE_ON_NUMBERS,
+    (Type.RECORD, Type.NUMBER): _ADVICE_ON_NUMBERS,
     (Type.TEXT, Type.RECORD): "Only $r and lower($r) have attributes.",
 }
 
 
 _OTHER_NAMES = {"contains": "is_in", "includes": "is_in", "has": "has_word", "word": "has_word", "is": "equals"}
-"""What people call functions that have another name here."""
+"""What people may call functions that have another name here."""
 
 
 @dataclass(frozen=True)
 class ValueKind:
-    """What the checker knows of a value: its type, for texts where they may come from, for constants the value."""
+    """What the checker knows about a value: its type; where a text may come from; the value of a constant."""
 
     type: Type
     leaves: frozenset[TextSource] = frozenset()
@@ -70,7 +62,7 @@ class _Check:
     )
     found: list[Diagnostic] = field(default_factory=list)
     needles: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Needles that are not looked for as they were written, by call (its `id`) and argument."""
+    """Needles that are looked for in another form than they were written, by call (its `id`) and argument."""
 
     def error(self, code: str, message: str, span: tree.Span, hint: str = "") -> None:
         self.found.append(error(code, message, span, hint))
@@ -228,7 +220,7 @@ class _Check:
         if function.name in ("lower", "upper"):
             given = kinds[0]
             assert given is not None
-            return ValueKind(given.type, frozenset(_cased(leaf, function.name) for leaf in given.leaves))
+            return ValueKind(given.type, frozenset(cased(leaf, function.name) for leaf in given.leaves))
         self.arguments(function, node, [kind for kind in checked if kind])
         return ValueKind(function.result)
 
@@ -250,7 +242,7 @@ class _Check:
         return None
 
     def clear_arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> bool:
-        """Whether what must be known to the asker is known."""
+        """Whether everything that the asker must know is known."""
         good = True
         for kind, parameter, argument in zip(kinds, function.parameters, node.arguments):
             if not parameter.clear:
@@ -270,7 +262,7 @@ class _Check:
         return good
 
     def arguments(self, function: Function, node: tree.Call, kinds: list[ValueKind]) -> None:
-        """What the function says about each value that a clear argument can have."""
+        """Report what the function says about each value that a clear argument can have."""
         for place, (kind, parameter, argument) in enumerate(zip(kinds, function.parameters, node.arguments)):
             if not parameter.clear:
                 continue
@@ -286,8 +278,8 @@ class _Check:
                 self.impossible(function, needles, kinds[function.text_position], argument.span)
 
     def prepared(self, node: tree.Call, place: int, needles: list[str], text: ValueKind, use: NeedleUse) -> list[str]:
-        """The needles of an argument as they look in prepared records. One that is written otherwise is replaced where
-        there is one way to write it; else it can never be found.
+        """The needles of an argument as they look in prepared records. One that is written differently is replaced if
+        there is exactly one way to write it; otherwise it can never be found.
         """
         views = [leaf for leaf in text.leaves if isinstance(leaf, View)]
         if self.recipe is None or len(views) < len(text.leaves):
@@ -312,7 +304,7 @@ class _Check:
         return found
 
     def impossible(self, predicate: Predicate, needles: list[str], text: ValueKind, span: tree.Span) -> None:
-        """A needle in a case that no searched text can have."""
+        """Report needles in a case that no searched text can have."""
         lowered = self.recipe is not None and self.recipe.lowered
         cases = {leaf.case for leaf in text.leaves if isinstance(leaf, View)}
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
@@ -334,7 +326,7 @@ class _Check:
     def expect(
         self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
     ) -> ValueKind | None:
-        """The kind where it fits what is wanted; else a diagnostic and None."""
+        """The kind if it is what is wanted; otherwise a diagnostic, and None."""
         if kind is None or kind.type is wanted:
             return kind
         if wanted is Type.TEXT and kind.type is Type.RECORD:
@@ -353,16 +345,7 @@ def _folded(operator: tree.Operator, constants: list[Fraction]) -> Fraction:
         return sum(constants, Fraction(0))
     if operator == "|":
         return max(constants)
-    product = Fraction(1)
-    for constant in constants:
-        product *= constant
-    return product
-
-
-def _cased(leaf: TextSource, form: str) -> TextSource:
-    if isinstance(leaf, View):
-        return View(leaf.attribute, "lower" if form == "lower" else "upper")
-    return words.lower(leaf) if form == "lower" else words.upper(leaf)
+    return prod(constants, start=Fraction(1))
 
 
 def _quoted(text: str) -> str:

@@ -1,7 +1,7 @@
 """Diagnostics are data: what is wrong, where, and what to do. The command line and the editor render the same objects.
 
-Syntax errors are said in words, too: what stands there, what was expected, and the habit from other languages that may
-be behind it.
+Syntax errors are explained in words, too: what was found, what was expected, and the habit from other languages that
+may be behind it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def error(code: str, message: str, span: Span, hint: str = "") -> Diagnostic:
 
 
 def warning(code: str, message: str, span: Span, hint: str = "") -> Diagnostic:
-    """A finding that is probably not meant, but has a meaning."""
+    """A finding about something that has a meaning, but probably not the intended one."""
     return Diagnostic(code, "warning", message, span, hint)
 
 

@@ -30,8 +30,9 @@ class Family:
     bound: Callable[[int], int]
     """The most elements any text of up to this many characters can have."""
     joins: bool = False
-    """Whether several texts never have more elements together than one text as long as all of them and the separators
-    between them can have."""
+    """Whether several texts together never have more elements than a single text can have that is as long as all of
+    them with the separators in between.
+    """
 
 
 def substrings(length: int) -> Family:

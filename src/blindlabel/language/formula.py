@@ -12,7 +12,7 @@ an algebra; a new kind of node is a new method that the type checker misses in e
 for whoever looks for nodes of one kind.
 
 Over many records a formula is evaluated column by column: for trying questions on a table, and for clear answers. Each
-different predicate is worked out once for all records and remembered, since questions of one person, and the versions
+different predicate is worked out once for all records and remembered, because one person's questions, and the versions
 of a question while it is typed, share most of theirs.
 """
 
@@ -124,27 +124,21 @@ class Algebra(Protocol[T]):
 
     def constant(self, value: bool) -> T:
         """Yes or no."""
-        ...
 
     def atom(self, atom: Atom) -> T:
         """A predicate."""
-        ...
 
     def negation(self, part: T) -> T:
         """The opposite of its part."""
-        ...
 
     def conjunction(self, parts: Sequence[T]) -> T:
         """All of the parts."""
-        ...
 
     def disjunction(self, parts: Sequence[T]) -> T:
         """Any of the parts."""
-        ...
 
     def count(self, count: Count, parts: Sequence[T]) -> T:
         """Whether the weights of the parts that hold add up to something within the count's bounds."""
-        ...
 
 
 def fold(formula: Formula, algebra: Algebra[T]) -> T:
@@ -201,7 +195,7 @@ def evaluate(formula: Formula, record: Record) -> bool:
 
 
 def digest_of(formula: Formula) -> str:
-    """A digest of a formula: the same for formulas that are written alike, in every process."""
+    """A digest of a formula: the same in every process for formulas that are written the same way."""
     digests: dict[int, str] = {}
     for node in in_order(formula):
         own = [value for name, value in vars(node).items() if name not in ("part", "parts")]
@@ -214,7 +208,7 @@ Bits = npt.NDArray[np.bool_]
 
 
 class _OnColumns:
-    """The algebra: a Boolean for each of `rows` cases, the predicates' given."""
+    """The algebra of columns: a Boolean for each of `rows` cases; those of the predicates are given."""
 
     def __init__(self, rows: int, atom: Callable[[Atom], Bits]) -> None:
         self.rows = rows

@@ -26,7 +26,7 @@ _TEXT = Parameter("text", Type.TEXT)
 
 
 def _bounded(value: Clear, limits: Limits) -> Problem | None:
-    """Held to the agreement's needle length."""
+    """Reports a needle that is longer than the agreement encodes."""
     if len(str(value)) <= limits.needle_length:
         return None
     message = (
@@ -36,7 +36,7 @@ def _bounded(value: Clear, limits: Limits) -> Problem | None:
 
 
 def _one_word(value: Clear, _limits: Limits) -> Problem | None:
-    """Only makes sense as one word."""
+    """Reports what is not exactly one word."""
     if words.is_word(str(value)):
         return None
     shown = str(value) if len(str(value)) <= 40 else str(value)[:37] + "..."
@@ -157,7 +157,6 @@ def _at_an_end(
     return Predicate(
         name,
         (_NEEDLE, _TEXT),
-        Type.BOOLEAN,
         f"Whether the text {does} with the needle.",
         f"Every text {does} with the empty needle. Upper and lower case differ.",
         example,
@@ -165,7 +164,6 @@ def _at_an_end(
         family_of=lambda _, limits: family(limits.needle_length),
         asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
-        all_families=lambda limits: (family(limits.needle_length),),
         case_rule=CaseRule.NEEDLES,
     )
 
@@ -174,7 +172,6 @@ _PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "is_in",
         (_NEEDLE, _TEXT),
-        Type.BOOLEAN,
         "Whether the needle occurs anywhere in the text.",
         _NEEDLE_EDGE,
         'ret is_in("canon", lower($r))',
@@ -182,7 +179,7 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda arguments, _: families.substrings(len(_string(arguments))),
         asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
-        all_families=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
+        every_family=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
         case_rule=CaseRule.NEEDLES,
     ),
     _at_an_end("starts_with", "begins", 'ret starts_with("19", $r.year)', str.startswith, families.prefixes),
@@ -190,20 +187,17 @@ _PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "equals",
         (Parameter("value", Type.TEXT, clear=True, use="value"), _TEXT),
-        Type.BOOLEAN,
         "Whether the text is exactly the value.",
         'Any length is allowed. equals("", text) is true for the empty text only.',
         'ret equals("1999", $r.year)',
         meaning=lambda text, arguments: text == _string(arguments),
         family_of=lambda _arguments, _limits: families.WHOLE,
         asked=lambda arguments: (_string(arguments),),
-        all_families=lambda _: (families.WHOLE,),
         case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "has_word",
         (_WORD, _TEXT),
-        Type.BOOLEAN,
         "Whether the word is one of the words of the text.",
         _WORD_EDGE + ' Upper and lower case differ. What is not exactly one word ("", "new york") is never found.',
         'ret has_word("sony", lower($r))',
@@ -211,13 +205,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.WORDS,
         asked=lambda arguments: (_string(arguments),),
         always=_never_unless_word,
-        all_families=lambda _: (families.WORDS,),
         case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
         "is_empty",
         (_TEXT,),
-        Type.BOOLEAN,
         "Whether the text is missing: nothing but white space.",
         "The bars that join the attributes of a whole record do not count, so is_empty($r) is true where all attributes"
         " are.",
@@ -225,13 +217,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         meaning=lambda text, _: families.is_blank(text),
         family_of=lambda _arguments, _limits: families.EMPTY,
         asked=lambda _: ("empty",),
-        all_families=lambda _: (families.EMPTY,),
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "sounds_like",
         (_WORD, _TEXT),
-        Type.BOOLEAN,
         "Whether some word of the text sounds like the word.",
         "Two words sound alike when their Metaphone codes are equal, after folding to the letters A to Z; case does not"
         " matter. A word whose code is empty (123, w) sounds like nothing. " + _WORD_EDGE,
@@ -242,13 +232,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         always=lambda arguments: (
             None if words.is_word(_string(arguments)) and words.phonetic_code(_string(arguments)) else False
         ),
-        all_families=lambda _: (families.SOUNDS,),
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "similar",
         (_WORD, _TEXT, Parameter("distance", Type.NUMBER, clear=True, check=_distance)),
-        Type.BOOLEAN,
         "Whether some word of the text is within 1 or 2 typing errors of the word.",
         "Errors are characters inserted, left out or replaced (Levenshtein distance), upper and lower case differ."
         f" Words of more than {words.SIMILAR_WORD_LENGTH} characters are similar only when equal. " + _WORD_EDGE,
@@ -257,14 +245,13 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda arguments, _: families.edited(_integer(arguments, 1)),
         asked=lambda arguments: families.with_wildcards(_string(arguments), _integer(arguments, 1)),
         always=_never_unless_word,
-        all_families=lambda limits: tuple(families.edited(n) for n in range(1, limits.similar_distance + 1)),
+        every_family=lambda limits: tuple(families.edited(n) for n in range(1, limits.similar_distance + 1)),
         case_rule=CaseRule.ELEMENTS,
         widest=lambda limits: len(families.with_wildcards("a" * words.SIMILAR_WORD_LENGTH, limits.similar_distance)),
     ),
     Predicate(
         "between",
         (_TEXT, *(Parameter(end, Type.NUMBER, clear=True, check=_two_decimals) for end in ("low", "high"))),
-        Type.BOOLEAN,
         "Whether the first number in the text is from low to high, both included.",
         "A number is digits with an optional sign and decimals behind a point; a sign counts only where no letter,"
         " digit or point stands before it. Two decimals count, further ones are cut off. False where the text has no"
@@ -274,14 +261,12 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.INTERVALS,
         asked=lambda arguments: families.intervals_within(*_range(arguments)),
         always=lambda arguments: False if _range(arguments)[0] > _range(arguments)[1] else None,
-        all_families=lambda _: (families.INTERVALS,),
         widest=lambda _: families.MOST_INTERVALS,
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "far_from",
         (Parameter("number", Type.NUMBER, clear=True, check=_two_decimals), _TEXT),
-        Type.BOOLEAN,
         "Whether the first number in the text is far from this one: some three times as large, or a third of it.",
         "For prices and other amounts that two tables never state exactly alike. Numbers are put into bands that begin"
         " at 1, 1.5, 2.25 and so on up to a million, each half as high again; far is more than two bands apart. So what"
@@ -291,13 +276,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         meaning=_far_from,
         family_of=lambda _arguments, _limits: families.FAR_BANDS,
         asked=lambda arguments: (families.band_asked(words.hundredths(Fraction(arguments[0]))),),
-        all_families=lambda _: (families.FAR_BANDS,),
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "same_telephone",
         (Parameter("telephone", Type.TEXT, clear=True, check=_telephone, use="value"), _TEXT),
-        Type.BOOLEAN,
         "Whether the text has this telephone, whatever prefixes stand before it.",
         f"Its last {words.TELEPHONE_ENDING} digits are compared; spaces and the marks ( ) . / - do not matter. What has"
         " fewer digits is never found. Numbers with only such marks between them are read as one.",
@@ -306,13 +289,11 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.TELEPHONES,
         asked=_asked_ending,
         always=lambda arguments: None if _asked_ending(arguments) else False,
-        all_families=lambda _: (families.TELEPHONES,),
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "near_date",
         (Parameter("date", Type.TEXT, clear=True, check=_date, use="value"), _TEXT),
-        Type.BOOLEAN,
         "Whether the first date in the text is this one, or this one with a slip: a digit wrong, or day and month"
         " exchanged.",
         "Dates are written 1980-05-17, as the type date writes them. False where the text has no date.",
@@ -321,20 +302,17 @@ _PREDICATES: tuple[Predicate, ...] = (
         family_of=lambda _arguments, _limits: families.NEAR_DATES,
         asked=_asked_date,
         always=lambda arguments: None if _asked_date(arguments) else False,
-        all_families=lambda _: (families.NEAR_DATES,),
         case_rule=CaseRule.IGNORED,
     ),
     Predicate(
         "near_year",
         (Parameter("year", Type.NUMBER, clear=True, check=_year), _TEXT),
-        Type.BOOLEAN,
         "Whether the text has this year, the one before or the one after.",
         "A year is a word of four digits that begins with 1 or 2; any of the text's words will do.",
         "ret near_year(1999, $r.year)",
         meaning=lambda text, arguments: any(abs(year - _integer(arguments, 0)) <= 1 for year in words.years_of(text)),
         family_of=lambda _arguments, _limits: families.NEAR_YEARS,
         asked=lambda arguments: (str(_integer(arguments, 0)),),
-        all_families=lambda _: (families.NEAR_YEARS,),
         case_rule=CaseRule.IGNORED,
     ),
 )
@@ -343,7 +321,6 @@ _FORMS: tuple[Function, ...] = (
     Function(
         "lower",
         (_TEXT,),
-        Type.TEXT,
         "The text or record with all letters small.",
         "One character becomes one character: only letters whose small and capital forms pair up both ways change (É"
         " does, ß does not). lower($r) is still a record: lower($r).title works.",
@@ -352,7 +329,6 @@ _FORMS: tuple[Function, ...] = (
     Function(
         "upper",
         (_TEXT,),
-        Type.TEXT,
         "The text or record with all letters capital.",
         "The counterpart of lower, with the same letters.",
         'ret is_in("USM", upper($r))',
@@ -364,7 +340,6 @@ _FORMS: tuple[Function, ...] = (
             Parameter("a", Type.TEXT, any_type=True),
             Parameter("b", Type.TEXT, any_type=True),
         ),
-        Type.TEXT,
         "a where the condition holds, b where not.",
         "a and b are two Booleans, two numbers or two texts. Both are evaluated; nobody can see which was taken.",
         'ret choose(is_empty($r.year), is_in("1999", $r), equals("1999", $r.year))',
@@ -375,7 +350,6 @@ _TALLIES: tuple[Counting, ...] = (
     Counting(
         "common_words",
         (Parameter("words", Type.TEXT, clear=True, use="words"), _TEXT),
-        Type.NUMBER,
         "How many of these words the text has.",
         "A number, to be compared: each different word counts once, however often it occurs on either side. "
         + _WORD_EDGE,
@@ -396,7 +370,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 def register(function: Predicate | Counting) -> None:
     """Make a function part of the language in this process. An agreement has to list a new predicate before a study can
-    use it, and every party has to have registered it. Raises `ValueError` where the entry cannot work.
+    use it, and every party has to have registered it. Raises `ValueError` if the entry cannot work.
     """
     if not _NAME.fullmatch(function.name) or function.name in ("ret", "true", "false"):
         raise ValueError(f"{function.name!r} is not a name for a function")
@@ -404,14 +378,6 @@ def register(function: Predicate | Counting) -> None:
         raise ValueError(f"there is a function {function.name} already")
     if [parameter.type for parameter in function.parameters if not parameter.clear] != [Type.TEXT]:
         raise ValueError(f"{function.name} must have exactly one parameter that is not clear, and that is a text")
-    if function.result is not (Type.BOOLEAN if isinstance(function, Predicate) else Type.NUMBER):
-        raise ValueError(f"{function.name} must give a Boolean if it is a predicate, and a number if it is a tally")
     FUNCTIONS[function.name] = function
     if isinstance(function, Predicate):
         PREDICATES[function.name] = function
-
-
-def unregister(name: str) -> None:
-    """Take a function out of the language again."""
-    del FUNCTIONS[name]
-    PREDICATES.pop(name, None)

@@ -1,4 +1,4 @@
-"""A chain in words: line by line, as `explain` prints it, and as one plain sentence, which says what is signed."""
+"""A chain in words: line by line, as `explain` prints it, and as one plain sentence."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def chain_in_words(chain: Chain) -> str:
 
 _MOST_WAYS = 4
 _MOST_SAID = 10
-"""Conditions that a sentence says one by one, over all ways together."""
+"""Conditions that a sentence names one by one, over all ways together."""
 _MOST_TRIED = 12
 
 
 def asked_in_words(condition: Condition, record: Record | None = None) -> str:
-    """What a condition asks for; of a record, also where that record has it."""
+    """What a condition asks for and, given a record, where that record has it."""
     return " or ".join(" and ".join(_named(atom, record) for atom in term) for term in condition.any_of)
 
 
@@ -54,7 +54,7 @@ _HOW = {
     "near_date": "a date near",
     "near_year": "a year near",
 }
-"""How a predicate looks for its text, where it is not simply there."""
+"""How a predicate looks for its text, if not simply for the text itself."""
 
 
 def _named(atom: Atom, record: Record | None) -> str:
@@ -80,7 +80,7 @@ def _attributes_with(atom: Atom, record: Record) -> list[str]:
 
 
 def sentence_of(chain: Chain, record: Record | None = None) -> str:
-    """One plain sentence: what is a yes, what is none, and unless."""
+    """One plain sentence: what gives a yes, what takes it back, and what gives it back again."""
     said = [asked_in_words(one, record) for one in chain.conditions]
     if len(said) > 1:
         said = [f"({words})" if len(one.any_of) > 1 else words for words, one in zip(said, chain.conditions)]
@@ -107,7 +107,7 @@ def sentence_of(chain: Chain, record: Record | None = None) -> str:
 
 
 def _ways(points: Sequence[int], bar: int) -> list[tuple[int, ...]] | None:
-    """The least combinations that reach the bar, where they are few."""
+    """The smallest combinations that reach the bar, if they are few."""
     if len(points) > _MOST_TRIED:
         return None
     every = [way for size in range(1 + len(points)) for way in combinations(range(len(points)), size)]

@@ -6,15 +6,22 @@ question that the checker let through.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import prod
 from typing import Union
 
-from blindlabel.language import tree, words
+from blindlabel.language import tree
 from blindlabel.language.functions import FUNCTIONS
-from blindlabel.language.record import Record
+from blindlabel.language.record import CASES, Record
 from blindlabel.language.signatures import Counting, Predicate
 
 Value = Union[str, Record, bool, Fraction]
+
+_COMPARISONS: Mapping[tree.Comparison, Callable[[Fraction, Fraction], bool]] = {
+    ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq
+}  # fmt: skip
 
 
 def interpret(question: tree.Tree, record: Record) -> bool:
@@ -50,27 +57,11 @@ def _evaluate(node: tree.Expression, variables: dict[str, Value]) -> Value:
         numbers = [number(value) for value in values]
         if node.operator == "+":
             return sum(numbers, Fraction(0))
-        product = Fraction(1)
-        for factor in numbers:
-            product *= factor
-        return product
+        return prod(numbers, start=Fraction(1))
     if isinstance(node, tree.Compare):
-        return _compare(
-            node.operator, number(_evaluate(node.left, variables)), number(_evaluate(node.right, variables))
-        )
+        left, right = (number(_evaluate(side, variables)) for side in (node.left, node.right))
+        return _COMPARISONS[node.operator](left, right)
     return _call(node.function, [_evaluate(argument, variables) for argument in node.arguments])
-
-
-def _compare(operator: tree.Comparison, left: Fraction, right: Fraction) -> bool:
-    if operator == ">=":
-        return left >= right
-    if operator == ">":
-        return left > right
-    if operator == "<=":
-        return left <= right
-    if operator == "<":
-        return left < right
-    return left == right
 
 
 def number(value: Value) -> Fraction:
@@ -100,8 +91,7 @@ def _call(name: str, arguments: list[Value]) -> Value:
             return chosen if condition else other
         return number(chosen) if condition else number(other)
     if name in ("lower", "upper"):
-        convert = words.lower if name == "lower" else words.upper
-        value = arguments[0]
+        convert, value = CASES[name], arguments[0]
         if isinstance(value, Record):
             return Record({key: convert(one) for key, one in value.attributes.items()}, convert(value.whole))
         return convert(text(value))

@@ -1,6 +1,6 @@
 """Every limit of the question language, in one place.
 
-An agreement may set each of them; the defaults here are what a study gets that says nothing.
+An agreement may set each of them; these defaults apply to a study whose agreement does not.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Annotated, Any, ClassVar
 from blindlabel.settings import Setting
 
 DEFAULT_FUNCTIONS = ("is_in", "starts_with", "ends_with", "equals", "has_word", "is_empty", "sounds_like", "far_from")
-"""The functions that can be asked where an agreement says nothing."""
+"""The functions that can be asked unless the agreement says otherwise."""
 DEFAULT_PROFILE = (4, 4, 3, 3, 2, 2, 2, 1, 1, 1)
-"""The places of a question by weight, where an agreement says nothing. Places of equal weight are a class, and
+"""The places of a question by weight, unless the agreement says otherwise. Places of equal weight are a class, and
 conditions worth the same take places of the same classes, whatever the class is worth.
 """
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a question may at most be. The checker refuses what goes beyond, with a sentence."""
+    """How large a question may be. The checker refuses anything beyond, with a sentence."""
 
     question_bytes: Annotated[int, Setting("Size of a question's text, in bytes of UTF-8.", 1, 10**9)] = 64 * 1024
     predicates: Annotated[

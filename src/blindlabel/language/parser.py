@@ -83,7 +83,7 @@ def parse(source: str, limits: Limits | None = None) -> Parsed:
 
 
 def _pieces(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens cut where a new statement begins: on a new line, or where the last one could have ended."""
+    """The tokens, cut where a new statement begins: on a new line, or where the previous one could have ended."""
     pieces: list[list[Token]] = []
     previous: Token | None = None
     for i, token in enumerate(tokens):
@@ -189,7 +189,7 @@ def _depth(expression: tree.Expression) -> int:
 
 @dataclass(frozen=True)
 class _Bracketed:
-    """An expression in brackets: its span takes the brackets in, and it does not melt into a chain around it."""
+    """An expression in brackets: its span includes the brackets, and it does not merge into a chain around it."""
 
     inner: tree.Expression
     span: Span

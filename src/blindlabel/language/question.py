@@ -1,6 +1,6 @@
-"""A question, read once: its text, the tree, what was found wrong, and the formula that engines compile.
+"""A question, read once: its text, its tree, what is wrong with it, and the formula that engines compile.
 
-Whoever has a question passes this object on, so that the text is parsed, checked and rewritten in one place and once.
+Whoever has a question passes this object on, so that the text is parsed, checked and rewritten once, in one place.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ mistake.
 
 
 def constant_warning(question: tree.Tree, formula: Formula) -> list[Diagnostic]:
-    """A warning at the `ret`, if the question always gives the same answer, or a yes to every record that has none of
-    what it asks about. Predicates are taken as independent of each other.
+    """A warning at the `ret` if the question always gives the same answer, or says yes to every record that has nothing
+    of what it asks for. Predicates are treated as independent of each other.
     """
     atoms = atoms_of(formula)
     if len(atoms) > _MOST_PREDICATES:
@@ -49,7 +49,7 @@ def constant_warning(question: tree.Tree, formula: Formula) -> list[Diagnostic]:
 
 
 _FOLLOWS_FROM_SYNTAX = ("no-ret", "unknown-variable", "unused-variable", "unreachable")
-"""What is missing because statements could not be read; not said beside the syntax errors themselves."""
+"""Findings that only follow from statements that could not be read; not reported beside the syntax errors."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Question:
     problems: tuple[Diagnostic, ...] = field(init=False, repr=False, compare=False)
     """Errors and warnings, in the order of their places."""
     formula: Formula | None = field(init=False, repr=False, compare=False)
-    """What engines compile; there exactly where there is no error."""
+    """What engines compile; None exactly if there is an error."""
     _rewritten: Rewritten | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Question:
 
     def refused(self, reason: Diagnostic, *, alone: bool = False) -> Question:
         """The same question, which cannot be used for a reason beyond the language (what the agreement encodes, say).
-        `alone`: that is all there is to say.
+        `alone`: that is the only thing to say.
         """
         found = copy.copy(self)
         found.__dict__.pop("chain", None)
@@ -133,7 +133,7 @@ class Question:
 
     @cached_property
     def chain(self) -> Chain | None:
-        """The question as points and a bar, but not, unless, with the numbers that were written; None where it has
+        """The question as points and a bar, but not, unless, with the numbers that were written, or None if it has
         errors, too many conditions, or an exception to an exception.
         """
         return None if self._rewritten is None else chain_of(self._rewritten.formula, self._rewritten.sums)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Union
 
 from blindlabel.language import words
 
@@ -26,6 +26,19 @@ class View:
         return name if self.case == "exact" else f"{self.case}({name})"
 
 
+TextSource = Union[str, View]
+"""Where a text may come from: a text written in the question, or a view of the other record."""
+
+CASES: Mapping[str, Callable[[str], str]] = {"exact": str, "lower": words.lower, "upper": words.upper}
+
+
+def cased(source: TextSource, form: str) -> TextSource:
+    """What `lower` or `upper` makes of a text or of a view."""
+    if isinstance(source, View):
+        return View(source.attribute, "lower" if form == "lower" else "upper")
+    return CASES[form](source)
+
+
 @dataclass(frozen=True)
 class Record:
     """One prepared record. Missing attributes are empty text."""
@@ -40,9 +53,4 @@ class Record:
 
     def text(self, view: View) -> str:
         """The text that a view shows."""
-        text = self.whole if view.attribute is None else self.attributes.get(view.attribute, "")
-        if view.case == "lower":
-            return words.lower(text)
-        if view.case == "upper":
-            return words.upper(text)
-        return text
+        return CASES[view.case](self.whole if view.attribute is None else self.attributes.get(view.attribute, ""))

@@ -12,12 +12,12 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeVar, Union
 
-from blindlabel.language import tree, words
+from blindlabel.language import tree
 from blindlabel.language.builder import Builder, FormulaTooLarge
 from blindlabel.language.formula import Formula
 from blindlabel.language.functions import FUNCTIONS, PREDICATES
 from blindlabel.language.limits import Limits
-from blindlabel.language.record import View
+from blindlabel.language.record import TextSource, View, cased
 from blindlabel.language.signatures import Clear, Counting, Function, Predicate
 
 
@@ -52,8 +52,8 @@ class _Sum:
 _Value = Union[_Leaf, _Choice, Formula, _Sum]
 
 
-_Source = Union[str, View, Fraction]
-"""What a call is about where nothing is left to choose: known texts and numbers, and a view of the record."""
+_Source = Union[TextSource, Fraction]
+"""What a call is about once nothing is left to choose: known texts and numbers, and a view of the record."""
 
 _Found = TypeVar("_Found")
 
@@ -77,7 +77,7 @@ class Rewritten:
 
 
 def rewritten(question: tree.Tree, limits: Limits) -> Rewritten:
-    """The formula of a checked question. Raises `RewritingError` where it grows past the limits."""
+    """The formula of a checked question. Raises `RewritingError` if it grows past the limits."""
     rewriting = Rewriting(limits)
     for statement in question.statements:
         try:
@@ -196,7 +196,7 @@ class Rewriting:
         if node.function == "choose":
             return self.choose(arguments)
         if node.function in ("lower", "upper"):
-            return self.mapped(self.text(arguments[0]), lambda source: self.cased(source, node.function))
+            return self.mapped(self.text(arguments[0]), lambda source: cased(source, node.function))
         function = FUNCTIONS[node.function]
         if isinstance(function, Predicate):
             return self.over_texts(arguments, partial(self.predicate, function), self.build.choose)
@@ -286,12 +286,6 @@ class Rewriting:
     def attribute(source: str | View, name: str) -> View:
         assert isinstance(source, View)
         return View(name, source.case)
-
-    @staticmethod
-    def cased(source: str | View, form: str) -> str | View:
-        if isinstance(source, View):
-            return View(source.attribute, "lower" if form == "lower" else "upper")
-        return words.lower(source) if form == "lower" else words.upper(source)
 
 
 def _source(source: _Source) -> str | View:

@@ -1,4 +1,4 @@
-"""What a function of the language is: the kinds of entry that `functions.py` holds one of for each function.
+"""What a function of the language is: the kinds of entry in `functions.py`, which has one entry for each function.
 
 No function is named here. Whoever walks over questions (checker, interpreter, rewriting, engines) asks these entries.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Literal, Protocol, Union
+from typing import ClassVar, Literal, Protocol, Union
 
 from blindlabel.language.families import Family
 from blindlabel.language.limits import Limits
@@ -43,16 +43,14 @@ NeedleUse = Literal["part", "value", "word", "words"]
 
 
 class NeedleRecipe(Protocol):
-    """What questions need to know of how records were prepared (`records.preparation.Recipe`)."""
+    """What questions need to know about how records were prepared (`records.preparation.Recipe`)."""
 
     @property
     def lowered(self) -> bool:
         """Whether prepared records are in lower case."""
-        ...
 
     def forms(self, attribute: str | None, needle: str, use: NeedleUse) -> frozenset[str]:
         """What a needle looks like in prepared values of an attribute, or in whole records (None)."""
-        ...
 
 
 Check = Callable[[Clear, Limits], "Problem | None"]
@@ -69,7 +67,7 @@ class Parameter:
     any_type: bool = False
     """Takes every type (the branches of `choose`)."""
     check: Check = lambda _value, _limits: None
-    """What a clear argument must be beyond its type."""
+    """What a clear argument must satisfy beyond its type."""
     use: NeedleUse = "part"
     """What a clear text is of the text it is asked of."""
 
@@ -80,10 +78,10 @@ class Function:
 
     name: str
     parameters: tuple[Parameter, ...]
-    result: Type
     summary: str
     details: str
     example: str
+    result: ClassVar[Type] = Type.TEXT
 
     @property
     def signature(self) -> str:
@@ -119,18 +117,19 @@ class CaseRule(Enum):
 
 @dataclass(frozen=True)
 class Predicate(Function):
-    """A function whose last step is a yes or no about one text of the other record."""
+    """A function that says yes or no about one text of the other record."""
 
+    result: ClassVar[Type] = Type.BOOLEAN
     meaning: Callable[[str, tuple[Clear, ...]], bool]
     """The definition: (text, clear arguments in order) to the answer."""
     family_of: Callable[[tuple[Clear, ...], Limits], Family]
     """The family that a call with these clear arguments is asked of."""
     asked: Callable[[tuple[Clear, ...]], tuple[str, ...]]
     """The elements any of which makes the call true. None at all: always false."""
-    all_families: Callable[[Limits], tuple[Family, ...]]
-    """Every family that some call within the limits can be asked of."""
+    every_family: Callable[[Limits], tuple[Family, ...]] | None = None
+    """The families that calls within the limits can be asked of, where that depends on their arguments."""
     always: Callable[[tuple[Clear, ...]], bool | None] = lambda _: None
-    """The answer where the clear arguments alone decide it, else None."""
+    """The answer if the clear arguments alone decide it, else None."""
     case_rule: CaseRule = CaseRule.SEPARATE
     widest: Callable[[Limits], int] = lambda _: 1
     """The most elements that one call within the limits asks for."""
@@ -140,11 +139,16 @@ class Predicate(Function):
         """Whether `lower` and `upper` of the text do not matter."""
         return self.case_rule is CaseRule.IGNORED
 
+    def all_families(self, limits: Limits) -> tuple[Family, ...]:
+        """Every family that some call within the limits can be asked of."""
+        return (self.family_of((), limits),) if self.every_family is None else self.every_family(limits)
+
 
 @dataclass(frozen=True)
 class Counting(Function):
     """A function that counts: how many of some predicates hold for one text of the other record."""
 
+    result: ClassVar[Type] = Type.NUMBER
     meaning: Callable[[str, tuple[Clear, ...]], int]
     """The definition: (text, clear arguments in order) to the number."""
     each: Callable[[tuple[Clear, ...]], tuple[tuple[str, tuple[Clear, ...]], ...]]

@@ -1,4 +1,4 @@
-"""What the functions of the language rest on: upper and lower case, words, phonetic codes, and the numbers, dates,
+"""What the functions of the language are built on: upper and lower case, words, phonetic codes, and the numbers, dates,
 years and telephones in a text.
 
 Case is changed one character to one. Only the letters that pair up both ways take part: `A`/`a`, `É`/`é`, `Σ`/`σ`,
@@ -96,7 +96,7 @@ def is_word(text: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def phonetic_code(word: str) -> str:
-    """The Metaphone code of a word, folded to ASCII letters first; empty where nothing is left to pronounce."""
+    """The Metaphone code of a word, folded to ASCII letters first, or empty if nothing is left to pronounce."""
     letters = "".join(c for c in anyascii(word).upper() if "A" <= c <= "Z")
     return jellyfish.metaphone(letters) if letters else ""
 
@@ -117,7 +117,7 @@ def hundredths(value: Fraction) -> int:
 
 @lru_cache(maxsize=65536)
 def first_number(text: str) -> int | None:
-    """The first number in a text, in hundredths; None where there is none.
+    """The first number in a text, in hundredths, or None if there is none.
 
     A sign counts only where no letter, digit or point stands directly before it, so `24-70` starts with 24 and holds no
     -70.
@@ -127,14 +127,14 @@ def first_number(text: str) -> int | None:
         return None
     literal = match.group()
     whole, _, decimals = literal.lstrip("+-").partition(".")
-    # Only so many digits matter; cutting first keeps a hostile text of digits cheap.
+    # Only the first digits matter; cutting early keeps a hostile text of digits cheap.
     whole = whole.lstrip("0")
     if len(whole) > 12:
         value = Fraction(NUMBER_BOUND)
     else:
         value = Fraction(int(whole or "0")) + Fraction(int(decimals[:12] or "0"), 10 ** len(decimals[:12]))
         if literal[0] == "-" and decimals[12:].strip("0"):
-            value += Fraction(1, 10**12)  # what was cut still makes a negative number smaller
+            value += Fraction(1, 10**12)  # the part that was cut still makes a negative number smaller
     return hundredths(-value if literal[0] == "-" else value)
 
 
@@ -143,7 +143,7 @@ _DATE = re.compile(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 
 @lru_cache(maxsize=65536)
 def first_date(text: str) -> datetime.date | None:
-    """The first date in a text, written as 1980-05-17; None where there is none."""
+    """The first date in a text, written as 1980-05-17, or None if there is none."""
     return next(filter(None, map(date_of, _DATE.findall(text))), None)
 
 

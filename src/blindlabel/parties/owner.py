@@ -1,9 +1,9 @@
-"""The owner as it runs: sends what waits, takes in what came, and does the work that the rules name. Knows no person,
-and of store and line only their interfaces.
+"""The owner as it runs: sends what waits, accepts what came, and does the work that the rules name. It knows no person,
+and only the interfaces of store and line.
 
-One `turn` does everything that can be done now and ends; `run` takes turns until the study is over. What a
-turn makes (encrypted records, answers) is a file before it is a message, and a message is in the outbox before it
-leaves, so an interrupted turn is taken again without anything lost or doubled.
+One `turn` does everything that can be done now; `run` takes turns until the study is over. What a turn makes (encrypted
+records, answers) is a file before it is a message, and a message is in the outbox before it leaves. So an interrupted
+turn is taken again without losing or repeating anything.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from blindlabel.protocol.interfaces import Line, MovedBytes, NotYetCarried, OwnR
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.next_steps import AHEAD, NextStep, of_owner
 from blindlabel.protocol.refusals import (
+    Forked,
     MalformedMessage,
     NotFitting,
     ProtocolError,
@@ -52,17 +53,20 @@ from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
 _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
-"""What people read for a kind of message, where that is not its name."""
+"""What people read for a kind of message, if not its name."""
 
 
 _DOUBT = 15
-"""Polls for which only one life of the coordinator's database must be heard after two were."""
+"""After two lives of the coordinator's database were heard: polls for which only one may be heard."""
+
+_AHEAD = "ahead"
+"""Under this name a store remembers the owners that have messages which the coordinator has forgotten."""
 
 _AGAIN = 3
-"""Polls in a row in which what the coordinator does not have is handed over again."""
+"""Polls in a row in which messages that the coordinator does not have are sent again."""
 
 RowOrder = Callable[[Identity, Agreement, int], Sequence[int]]
-"""An owner's order of its rows: its secret, but in simulations, which are to be the same again."""
+"""An owner's order of its rows: secret, except in simulations, which must be repeatable."""
 
 
 def _sending(kind: str) -> str:
@@ -97,24 +101,29 @@ class OwnerParty:
         self.rounds = Rounds(store, self.identity, self.engine, working, self.report, self._change)
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
         self._has: frozenset[str] = frozenset()
-        """Own messages that the coordinator has, by digest, as far as is known."""
+        """This owner's messages that the coordinator is known to have, by digest."""
         self._is_level = False
-        """Whether it had all that was handed over, when it was last asked."""
+        """Whether it had all messages when it was last asked."""
         self._superseded: set[int] = set()
-        """Numbers of own messages in whose place it has others."""
+        """Numbers of this owner's messages in whose place it has others."""
         self._tell, self._told_of = tell, store.state()
         self._there, self._lives_there, self._mark, self._doubt = "", set[str](), secrets.token_hex(4), 0
-        """Of the coordinator's database: the life heard last, all that were heard, what the next answer must bear, and
-        polls for which no other life may be heard before this owner goes on."""
+        """About the coordinator's database: the life heard last, all lives heard, the mark that the next answer must
+        bear, and for how many polls no other life may be heard before this owner goes on.
+        """
         self._was_heard = False
         self._misfit: NotFitting | None = None
-        """Why the coordinator did not take what waits."""
-        self.is_ahead = False
-        """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
+        """Why the coordinator did not accept what waits."""
+        self._ahead = {*store.settings.get(_AHEAD, "").split()}
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether this owner has messages that the coordinator has forgotten sending."""
+        return self.store.name in self._ahead
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True where
-        anything happened.
+        """Send, fetch, work, send; then, if there was nothing to do, wait up to this many seconds for the next message.
+        True if anything happened.
         """
         happened = self.send()
         happened |= self.fetch(0.0)
@@ -125,8 +134,8 @@ class OwnerParty:
     # Messages
 
     def send(self) -> bool:
-        """Hand over what waits in the outbox, in order. Where that does not fit, the next poll may say why: a restored
-        coordinator went on differently.
+        """Send what waits in the outbox, in order. If it does not fit, the next poll may say why: a restored
+        coordinator continued differently.
         """
         try:
             return self._hand_over(self.store.unsent())
@@ -141,7 +150,7 @@ class OwnerParty:
                 self.line.deliver(wire, self.store.bodies, self._mover(_sending(signed.message.kind)))
                 self._has |= {signed.digest}
             except TooEarly:
-                return False  # it stays where it is; what it needs is on its way
+                return False  # it stays in the outbox; what it needs is on its way
             except ProtocolError as refusal:
                 if not rules.is_superseded(signed.message, refusal):
                     raise
@@ -150,7 +159,7 @@ class OwnerParty:
         return bool(waiting)
 
     def fetch(self, wait: float) -> bool:
-        """Take in the coordinator's next messages and the bodies that they name; hand over again what it has not."""
+        """Accept the coordinator's next messages and the bodies that they name; send again what it does not have."""
         state = self.store.state()
         told = self._poll(state, wait if state.truth is None or self.is_ahead else 0.0)
         self._hear(told.standing)
@@ -158,7 +167,7 @@ class OwnerParty:
         if taken:
             self._store_sample()
         elif told.messages:
-            time.sleep(wait)  # they came at once, and wait for a person at this side, or for nobody any more
+            time.sleep(wait)  # they came at once, and wait for a person on this side, or are no longer needed
         for _ in range(_AGAIN):
             if not self._compare(state, told.standing):
                 break
@@ -177,17 +186,19 @@ class OwnerParty:
             raise
 
     def _poll(self, state: rules.OwnerState, wait: float) -> Told:
-        known = Known(received=state.received, latest=rules.latest(state), has=tag(self._has), mark=self._mark)
+        written = sum(task.question is not None for task in self.store.tasks())
+        latest = rules.latest(state)
+        known = Known(received=state.received, latest=latest, has=tag(self._has), mark=self._mark, written=written)
         try:
             return self.line.fetch(known, wait)
-        except WrongSender:  # it does not know our token: was it restored to before we joined?
-            if self._misfit is not None:  # it did not let us join, and said why
+        except WrongSender:  # it does not know our token: was it restored to a time before we joined?
+            if self._misfit is not None:  # it refused our join, and said why
                 raise self._misfit from None
             self._hand_over(self.store.sent()[:1])
             return self.line.fetch(known, 0.0)
 
     def _hear(self, standing: Standing) -> None:
-        """The coordinator speaks. Nothing goes on while two copies of its database do, turn by turn."""
+        """The coordinator answers. Nothing goes on while two copies of its database answer in turn."""
         if not self._was_heard:
             self.store.was_heard()
             self._was_heard = True
@@ -206,16 +217,18 @@ class OwnerParty:
             )
 
     def _compare(self, state: rules.OwnerState, standing: Standing) -> bool:
-        """Whether either side has what the other sent; whatever the coordinator does not have is handed over again.
-        True where it took something.
+        """Compare what each side has of the other's messages, and send again whatever the coordinator does not have.
+        True if it took something.
         """
         ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
         if ahead and not self.is_ahead:
             self._superseded.clear()  # what it had in their place may be forgotten too
-        self.is_ahead = ahead
+        self._note_ahead({*standing.ahead} - {state.name} | ({state.name} if ahead else set()))
         if 0 < sent <= state.received and state.seen.get(str(sent)) != standing.latest:
             known = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
-            self._take_in(self.line.fetch(known, 0.0).messages[:1])  # the signed message itself says what is wrong
+            found = self.line.fetch(known, 0.0).messages[:1]
+            self._poll(state, 0.0)  # the coordinator has to hear how far this owner is in truth
+            self._take_in(found)  # the signed message itself shows what is wrong
         if standing.has is not None:
             self._has = frozenset(standing.has)
             self._is_level = False
@@ -226,25 +239,34 @@ class OwnerParty:
         self._is_level = not missing
         try:
             self._hand_over(missing)
-        except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
+        except NotFitting:  # with what came in after the restore; if that is a fork, the next message says so
             if not ahead:
                 raise
         return self._has != had
 
+    def _note_ahead(self, names: set[str]) -> None:
+        """Who has messages that the coordinator has forgotten; for other processes, too."""
+        if names != self._ahead:
+            self.store.remember(_AHEAD, " ".join(sorted(names)))
+            self._ahead = names
+
     def _take_in(self, wires: list[bytes]) -> int:
-        """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""
+        """Accept messages, as far as possible: one that comes too early waits for a person, or for those before it."""
         for number, wire in enumerate(wires):
             try:
                 signed = messages.parse(wire)
                 self.store.change(lambda now, signed=signed: rules.OwnerStep(rules.handle(self.agreement, now, signed)))  # type: ignore[misc]
             except TooEarly:
                 return number
+            except Forked:
+                self._note_ahead(self._ahead | {self.store.name})
+                raise
             except (MalformedMessage, WrongSender) as error:
                 raise Unreachable(f"A message of the coordinator came damaged: {error}") from error
         return len(wires)
 
     def _fetch_bodies(self) -> bool:
-        """Get every body that the messages so far name and that is not here yet."""
+        """Get every body that messages have named and that is not here yet."""
         state, fetched = self.store.state(), False
         wanted: list[tuple[str, Blob]] = []
         if state.sample is None:
@@ -265,7 +287,7 @@ class OwnerParty:
         return lambda done, every: self.report(phase, done / every if every else 1.0)
 
     def _store_sample(self) -> None:
-        """Once the sample is drawn: read, prepare and keep the sampled rows."""
+        """Once the sample has been drawn: read, prepare and keep the sampled rows."""
         state = self.store.state()
         if state.sample is None or self.store.records():
             return
@@ -294,7 +316,7 @@ class OwnerParty:
         confirm_heard(self.store, peer, heard)
 
     def confirm(self, peer: str) -> None:
-        """Confirm without words: for rehearsals and simulations, where one person is all parties."""
+        """Confirm without words: for rehearsals and simulations, in which one person is all parties."""
         confirm_unheard(self.store, peer)
 
     # Work
@@ -317,7 +339,7 @@ class OwnerParty:
         return done
 
     def tell_news(self, **facts: object) -> None:
-        """Tell what has happened in the study since this was told last, by whatever process."""
+        """Tell what has happened in the study since this was last called, in whatever process it happened."""
         before, self._told_of = self._told_of, self.store.state()
         for one in at_owner(before, self._told_of):
             self._tell(replace(one, facts=one.facts | facts))
@@ -343,22 +365,23 @@ class OwnerParty:
 
     def next_steps(self) -> list[NextStep]:
         """Who has to do what next."""
-        return steps_of(self.store, ahead=self.is_ahead)
+        return steps_of(self.store)
 
 
-def steps_of(store: Store, *, ahead: bool = False) -> list[NextStep]:
+def steps_of(store: Store) -> list[NextStep]:
     """Who has to do what next, as one owner's store knows it."""
     saved = sum(1 for task in store.tasks() if task.question is not None)
     kept, unsent = saved > 0 or bool(store.records()), bool(store.unsent())
+    facts = store.settings
+    ahead, by_folder = facts.get(_AHEAD, "").split(), facts.get("via", "").startswith("folder:")
     steps = of_owner(store.agreement, store.state(), saved=saved, kept=kept, unsent=unsent, ahead=ahead)
-    by_folder = (store.remembered("via") or "").startswith("folder:")
     return [one.by_folder() for one in steps] if by_folder else steps
 
 
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
 LOOK = 0.3
-"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were
+"""The same while it waits for a person on this side: afterwards it looks whether a round was handed in or words were
 confirmed.
 """
 

@@ -1,12 +1,12 @@
 """The account of bits: what each party of a study can learn at most, honest and cheating, from the agreement alone.
 
 What a party can learn is bounded by the messages that reach it, whatever it computes. So the account counts what these
-can say, not intentions: every field of every message declares how much that is (`telling`), and the account is their
-sum. An owner gets the others' table sizes once, a `round` for each round that was settled, one bit more for each of at
-most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
+can say, not intentions: every field of every message declares how much that is (`telling`), and the account is the sum.
+An owner gets the others' table sizes once, a `round` for each settled round, one bit more for each of at most
+`MOST_VOID` void rounds, and in the end the `truth`, with what is released:
 
-- `"matches"`: which pairs match. A pair is a match where both questions say yes, and the question about one of the
-  other's records says yes to at most `most_yes` own ones in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k) bits after t
+- `"matches"`: which pairs match. A pair is a match if both questions say yes, and the question about one of the other's
+  records says yes to at most `most_yes` of this owner's in a round: m·log₂ Σ_{k ≤ t·most_yes} C(n, k) bits after t
   rounds. `"labels"`: one of three (match, no match, discarded) for every pair. `"none"`: nothing.
 - Where pairs are drawn from a linkage's list, which of its N rows stand in one of at most n drawn pairs: log₂ Σ_{k ≤ n}
   C(N, k) bits. All pairs of the sampled rows are answered: the coordinator sees outcomes of more than the drawn ones.
@@ -16,8 +16,8 @@ most `MOST_VOID` void ones, and in the end the `truth`, with what is released:
 
 *About one record* an owner learns less. What is told of a record follows from which of the asker's questions say yes to
 it, a subset of at most `most_yes` or "too many", and from which of the asker's records its own question says yes to.
-That can be any subset: a yes more can set a record of the asker aside, to which others say yes as often as they may.
-So n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, all that a sample tells, and a record that is shown in clear.
+That can be any subset: a yes more can set a record of the asker aside, to which others say yes as often as they may. So
+n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, all that a sample tells, and a record that is shown in clear.
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
@@ -48,15 +48,15 @@ from blindlabel.protocol.telling import Sizes, bits
 OFFERS_PER_RECORD = 20
 """Blocking keys that an owner offers for each record of an enriched sample."""
 SHARE = 2
-"""How many times the bits that are spent of it a key must be able to lose."""
+"""A key must be able to lose this many times the bits that are spent of it."""
 LATER_COPY = "owner with a later copy of the coordinator's folder"
 _EXACT = 2000
-"""Records up to which choices are counted exactly: an agreement may name a thousand million."""
+"""Up to this many records, choices are counted exactly; an agreement may name a thousand million."""
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """The settings of an agreement on which the account depends."""
+    """The settings of an agreement that the account depends on."""
 
     records: int
     """Sampled records of each owner, at most."""
@@ -65,21 +65,23 @@ class Exposure:
     most_yes: int
     release: Release
     outcomes: int = 2
-    """That one answer can have; the engine knows."""
+    """Outcomes that one answer can have; the engine knows how many."""
     unbounded: str = ""
-    """Where nothing bounds a cheating owner: the engine's sentence about that."""
+    """The engine's sentence if nothing bounds a cheating owner."""
     offers: int = 0
-    """Blocking keys that an owner offers another, and how many of them are chosen; none without enriched sampling."""
+    """Blocking keys that one owner offers another, and (`chosen`) how many of them are chosen; 0 unless sampling is
+    enriched.
+    """
     chosen: int = 0
     named: int = 0
-    """Bits about which rows are sampled for whoever knows their numbers; none where nobody does."""
+    """Bits about which rows are sampled, for whoever knows their numbers; 0 if nobody does."""
     named_to: str = "everybody, from the agreement"
     """Who that is."""
     shown: int = 0
-    """Records of each owner that are shown to the other in clear, and the bits of one."""
+    """Records of each owner that are shown to the other in clear, and (`shown_bits`) the bits of one."""
     shown_bits: float = 0.0
     listed: int = 0
-    """Rows of a linkage's table, where samples are drawn from its list."""
+    """Rows of a linkage's table, if samples are drawn from its list."""
 
     @property
     def outcome(self) -> float:
@@ -95,14 +97,14 @@ class Entry:
     honest: int
     """Bits that somebody who follows the protocol can learn, rounded up."""
     cheating: int | None
-    """Bits that somebody who does not can learn at most; None where nothing bounds it."""
+    """Bits that somebody who does not can learn at most, or None if nothing bounds it."""
     says: str
     """What the bits are about, in a sentence."""
 
 
 @dataclass(frozen=True)
 class KeyEntry:
-    """What one key may lose: to whom, while it is used, and how much it can bear."""
+    """What one key may lose, and how much it can bear."""
 
     used: str
     spent: int
@@ -118,7 +120,7 @@ class Account:
     entries: tuple[Entry, ...]
     key: KeyEntry
     unbounded: str = ""
-    """Said where the account cannot be enforced."""
+    """Said if the account cannot be enforced."""
 
     def to_json(self) -> dict[str, Any]:
         """As commands print it."""
@@ -162,7 +164,7 @@ def sampling_bits(exposure: Exposure) -> int:
 
 
 def choices(among: int, most: int) -> float:
-    """Bits that say which of this many were chosen, at most that many: exact, and for many by the entropy bound."""
+    """Bits that say which of `among` were chosen, at most `most`: exact, or by the entropy bound if there are many."""
     if 2 * most >= among:
         return float(among)
     if among <= _EXACT:
@@ -213,7 +215,7 @@ def stored_bits(exposure: Exposure) -> tuple[int, int]:
 
 
 def key_bits_of_round(exposure: Exposure) -> int:
-    """`key_bits` where all records are open."""
+    """`key_bits` if all records are open."""
     return key_bits(exposure, exposure.records, exposure.records)
 
 

@@ -1,13 +1,14 @@
-"""Whether a study goes well, from its totals alone: what to tell a coordinator of stopping and of loose questions.
+"""Whether a study goes well, from its totals alone: what to tell a coordinator about stopping and about loose
+questions.
 
-Every sentence names the figures that it rests on, and none is said where there are none:
+Every sentence names the figures that it rests on; without figures nothing is said:
 
-1. A further round is worth what the later round before it was: the share of its open pairs that it settled; below
-   `LITTLE` it is not worth its questions. Before one later round is settled, nothing is known, and nothing is said.
+1. Another round is worth what the last later round was worth: the share of its open pairs that it settled. Below
+   `LITTLE` it is not worth its questions. Until one later round is settled, nothing is known, and nothing is said.
 2. A record seldom has more than one partner, so questions that say yes to more than one record each, on average, are
    too loose whatever the pairs are. So are questions that were set aside.
 3. A kappa below `FAIR` in the first round says that the two sides' questions hardly mean the same pairs.
-4. Matches that were agreed in later rounds are counted apart: see `LATER`.
+4. Matches agreed in later rounds are counted separately: see `LATER`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def agreed_of_all(tally: Tally) -> float | None:
 
 
 def headline(rounds: Sequence[Tally]) -> str:
-    """What came of all pairs until now: matches by when they were agreed, other settled pairs, and the rest."""
+    """What has become of all pairs so far: matches by when they were agreed, other settled pairs, and the rest."""
     if not rounds:
         return ""
     now = so_far(rounds)[-1]
@@ -58,8 +59,8 @@ def headline(rounds: Sequence[Tally]) -> str:
 def advice(
     rounds: Sequence[Tally], pairings: Sequence[Mapping[str, Tally]], asked: Sequence[Mapping[str, int]]
 ) -> list[str]:
-    """What to consider; `pairings` has the same tallies by `first second`, `asked` the questions of each owner, of the
-    settled rounds and of the one that is open, where there is one.
+    """What to consider. `pairings` has the same tallies by `first second`; `asked` has each owner's number of
+    questions, for the settled rounds and for the open one, if there is one.
     """
     if not rounds:
         return []

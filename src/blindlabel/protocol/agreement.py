@@ -1,11 +1,11 @@
 """The agreement: everything that the parties of a study settle beforehand, as one TOML file that a person can read.
 
-1. It is complete: two parties with the same agreement prepare, encode, ask and count alike.
+1. It is complete: two parties with the same agreement prepare, encode, ask and count in the same way.
 2. Its hash is taken over its values, not over its text: comments, order and spacing do not matter. Every message names
    the hash.
 3. Nothing in it is secret. The salt is random and makes every study's hash its own.
-4. What is wrong with it is said all at once, each point with its place in the file.
-5. A setting is declared once, in its section (see `settings`). A further one is a further field there; the file, its
+4. Everything that is wrong with it is reported at once, each point with its place in the file.
+5. A setting is declared once, in its section (see `settings`). A new setting is a new field there; the file, its
    comments, the engines' terms and the table in `docs/reference/settings.md` follow from it.
 """
 
@@ -76,7 +76,7 @@ class Preparation(Conventions):
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding(Encoded):
-    """What is encrypted of a record, and thereby what can be asked about it."""
+    """What is encrypted of a record, and so what can be asked about it."""
 
     engine: Annotated[
         Label,
@@ -199,7 +199,7 @@ class Agreement(Shape):
 
 
 def new(name: str, owners: Sequence[str], attributes: Sequence[str], **other: Any) -> Agreement:
-    """A new agreement with its own salt; `other` sets any further field. Wrong values are said as for a file."""
+    """A new agreement with its own salt; `other` sets any other field. Wrong values are reported as for a file."""
     values = {
         "name": name,
         "owners": list(owners),
@@ -255,7 +255,7 @@ def _sentence(problem: Any) -> str:
 
 
 def _contradictions(agreement: Agreement) -> Iterator[str]:
-    """Everything that the shape alone does not refuse."""
+    """Everything wrong that the shape alone does not refuse."""
     if agreement.version != VERSION:
         yield f"version is {agreement.version}, and this program speaks version {VERSION}"
     if agreement.preparation.version != preparing.VERSION:
@@ -322,7 +322,7 @@ def _contradictions_of_encoding(agreement: Agreement) -> Iterator[str]:
 
 
 def compare(first: Agreement, second: Agreement) -> list[str]:
-    """What differs between two agreements, a sentence each; empty where they are the same."""
+    """What differs between two agreements, one sentence each; empty if they are the same."""
     return [
         f"{place}: {_shown(one)} here, {_shown(other)} there"
         for place, one, other in _differences("", _values(first), _values(second))
@@ -330,7 +330,7 @@ def compare(first: Agreement, second: Agreement) -> list[str]:
 
 
 def _values(agreement: Agreement) -> dict[str, Any]:
-    """All values by the names that the file uses."""
+    """All values, under the names that the file uses."""
     return agreement.model_dump(mode="json", by_alias=True)
 
 
@@ -369,7 +369,7 @@ def settings_table() -> str:
 
 
 def _sections() -> dict[str, Any]:
-    """The agreement's sections: those of its fields that are no settings themselves."""
+    """The agreement's sections: those of its fields that are not settings themselves."""
     own = {found.field for found in declared(Agreement)}
     return {name: field.annotation for name, field in Agreement.model_fields.items() if name not in own}
 
@@ -399,7 +399,7 @@ def _table(place: str, found: Declared, values: dict[str, Any]) -> Iterator[str]
     if values:
         yield f"[{place}]"
         yield from (f"{_key(name)} = {_value(value)}" for name, value in sorted(values.items()))
-    else:  # an example, as a comment: it would need real owners or attributes
+    else:  # an example, as a comment: a real table needs the names of owners or attributes
         yield from (f"# [{place}]", *(f"# {line}" for line in found.setting.example.splitlines()))
 
 
@@ -423,7 +423,7 @@ def _value(value: Any) -> str:
 
 
 def advice(agreement: Agreement, today: datetime.date) -> Iterator[str]:
-    """A sentence for each point."""
+    """What is worth a second look in an agreement, one sentence for each point."""
     if agreement.criteria.strip() == DEFAULT_CRITERIA:
         yield (
             "The criteria are the ones that stand there by default. Owners will judge by them: say when two records of"

@@ -1,11 +1,10 @@
-"""Likely partners for an enriched sample, without showing rows, keys or frequencies to anybody.
+"""Finds likely partners for an enriched sample, without showing rows, keys or frequencies to anybody.
 
-1. Of its blocking keys, an owner leaves out those that more than `MOST_ROWS` of its rows have: what is frequent tells
-   nothing apart, and frequencies are what names are guessed from. Of each key that is left, one row chosen by chance
-   stands for it.
+1. An owner leaves out those of its blocking keys that more than `MOST_ROWS` of its rows have: frequent keys tell
+   nothing apart, and names can be guessed from frequencies. For each other key, one row chosen at random stands for it.
 2. Both owners hash their keys under their common secret and offer the keys with the smallest hashes: keys that both
-   have are among the smallest on both sides. There are `OFFERS_PER_RECORD` offers for each record of the sample; too
-   few keys are filled up with keys that nobody has, each standing for a row of chance, so their number says nothing.
+   have are among the smallest on both sides. There are `OFFERS_PER_RECORD` offers for each record of the sample. Keys
+   that nobody has make up for missing ones, each standing for a random row, so the number of keys says nothing.
 3. An offer is a point blinded by its owner's secret number (`envelope.blinding`). Offers go to the other owner, sealed,
    in the order of the points. The other owner blinds them with its own number, puts them into the new order, and hands
    them to the coordinator, which finds equal points in the two lists of a pairing and learns neither keys nor rows.
@@ -17,8 +16,8 @@
 5. An owner samples the rows of its chosen offers beside rows that the coordinator drew uniformly. Rows with rare keys
    are over-represented in the first part, so results are reported for both.
 
-Everything an owner makes here follows from its secret keys, its table and the agreement: made again after a crash, or
-by a workspace restored from a backup, it is the same.
+Everything that an owner makes here follows from its secret keys, its table and the agreement. So it is the same when it
+is made again after a crash, or by a workspace restored from a backup.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.sampling import Draw, blocking_keys, choose
 
 MOST_ROWS = 3
-"""Rows of its own table that a key may stand for, else it is left out."""
+"""A key that more rows than this have is left out."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is exchanged between two owners; both, and the coordinator, know it."""
+    """How much two owners exchange. Both of them know it, and so does the coordinator."""
 
     records: int
     """Rows of each table in the sample, at most."""
@@ -85,8 +84,8 @@ class Offer:
 def rare_keys(
     records: Iterable[Record], attributes: Sequence[str], secret: bytes, wanted: int, draw: Draw
 ) -> list[Offer]:
-    """The rare keys of a table with the smallest hashes under the two owners' secret, smallest first, at most so
-    many.
+    """The rare keys of a table with the smallest hashes under the two owners' secret, smallest first, at most `wanted`
+    of them.
     """
     rows, hashes = array("q"), array("Q")
     for row, record in enumerate(records):
@@ -109,13 +108,13 @@ def rare_keys(
 
 
 def filled_up(offers: Sequence[Offer], wanted: int, size: int, draw: Draw) -> list[Offer]:
-    """This many offers: those given, and keys that nobody has, each for a row of chance."""
+    """`wanted` offers: the given ones, and keys that nobody has, each for a random row."""
     missing = range(wanted - len(offers))
     return [*offers, *(Offer(draw(2**256).to_bytes(32, "big"), draw(size)) for _ in missing)]
 
 
 def drawn_from(seed: bytes) -> Draw:
-    """Chance that follows from secret bytes: the same bytes draw the same again."""
+    """Random numbers that follow from secret bytes: the same bytes draw the same numbers."""
     numbers = itertools.count()
 
     def draw(below: int) -> int:
@@ -139,7 +138,7 @@ class BlindedOffers:
 
 
 def offered(offers: Sequence[Offer], context: bytes, scalar: bytes) -> BlindedOffers:
-    """The offers as points that only this owner can look up."""
+    """The offers as points whose keys only this owner can find again."""
     return blinded([identity.point_of(offer.key, context) for offer in offers], scalar)
 
 
@@ -150,7 +149,7 @@ def blinded(points: Sequence[bytes], scalar: bytes) -> BlindedOffers:
 
 
 def points_of(body: bytes, wanted: int) -> list[bytes]:
-    """The points of a list; exactly this many."""
+    """The points of a list, which must be exactly this many."""
     if len(body) != wanted * POINT_BYTES:
         raise NotFitting("The size of a list of blinded keys is not the one that the agreement asks for.")
     return [body[place : place + POINT_BYTES] for place in range(0, len(body), POINT_BYTES)]
@@ -158,7 +157,7 @@ def points_of(body: bytes, wanted: int) -> list[bytes]:
 
 @dataclass(frozen=True)
 class ChosenOffers:
-    """Places in the two lists of a pairing, ascending, and how many of each stand for equal points."""
+    """Places in the two lists of a pairing, ascending, and how many in each list stand for equal points."""
 
     first: tuple[int, ...]
     second: tuple[int, ...]
@@ -181,9 +180,7 @@ def partners(
 def sampled(
     uniform: Sequence[int], chosen: Iterable[int], size: int, wanted: int, draw: Draw = secrets.randbelow
 ) -> tuple[int, ...]:
-    """The sample of one table: rows drawn uniformly, rows of chosen offers, and where those fall together, more rows
-    of chance.
-    """
+    """The sample of one table: rows drawn uniformly, rows of chosen offers and, if these overlap, more random rows."""
     rows = set(uniform)
     more = sorted(set(chosen) - rows)
     rows.update(choose(more, wanted - len(rows), draw))

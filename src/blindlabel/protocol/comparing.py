@@ -1,4 +1,5 @@
-"""Comparing two lists: how a coordinator without any key learns one outcome a pair. No input, no output, no keys kept.
+"""Comparing two lists: how a coordinator without any key learns one outcome per pair. No input or output; keeps no
+keys.
 
 The asking owner has the pads of its answers, the records' owner what it opened; a value of a pair is zero (true)
 exactly where the two are equal. Neither list leaves in clear:
@@ -10,7 +11,7 @@ exactly where the two are equal. Neither list leaves in clear:
 3. The asker commits to its list beside its ciphertexts, with 32 random bytes that only the coordinator gets: a bare
    hash of a list about few pairs could be searched.
 4. The coordinator compares the lists entry by entry and learns for every pair: no, yes, yes but for an exclusion, or
-   yes all the same. Where the lists differ in size nothing is compared.
+   yes all the same. If the lists differ in size, nothing is compared.
 
 Two values that differ have equal hashes with probability 2^-64.
 """
@@ -84,18 +85,18 @@ def hashes(values: Values, secret: bytes, direction: Direction) -> bytes:
 
 
 def commitment(salt: bytes, listed: Blob) -> str:
-    """What stands beside the ciphertexts for the asker's list."""
+    """The commitment to the asker's list that goes with the ciphertexts."""
     claim = canonical(listed.model_dump(mode="json"))
     return hashlib.blake2b(claim, key=salt, digest_size=32, person=b"bl-commitment").hexdigest()
 
 
 def lengths(questions: int, records: int) -> set[int]:
-    """Bytes that a list about this many questions and records can have."""
+    """The sizes in bytes that a list about this many questions and records can have."""
     return {values * questions * records * HASH_BYTES for values in range(1, MOST_VALUES + 1)}
 
 
 def compared(one: bytes, other: bytes, questions: int, records: int) -> Outcomes:
-    """One outcome a pair, from the two lists."""
+    """One outcome per pair, from the two lists."""
     if len(one) != len(other) or len(one) not in lengths(questions, records):
         raise NotFitting("The size of a list is wrong for the questions and records of its round.")
     if not one:

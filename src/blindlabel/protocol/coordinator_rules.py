@@ -9,18 +9,19 @@ order in which owners' messages arrive does not matter:
    keys is `Replayed`.
 2. The same message again changes nothing. A different message in the same slot is `Replayed`. A message that needs
    another first is `TooEarly`.
-3. When all owners have joined, every owner gets the others' public keys. Who is gone, or comes back: see `leaving`.
+3. When all owners have joined, every owner gets the others' public keys. `leaving` says what happens when an owner is
+   gone or comes back.
 4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `enriched`) and
    round 1 begins.
 5. What belongs to a round follows the rules in `rounds`.
 6. When all outcomes of a round are there, it is settled by `labels.settle`; all pairs agreed, the last round, a spent
    budget, or questions that stay too loose end the study; otherwise the next round asks and serves exactly the records
-   that stand on an open pair; where only another's question was too loose, the question of before stands.
-7. An owner's message is taken in only if the coordinator's message that it follows is one of this coordinator's
-   history; otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
+   in an open pair; if only somebody else's question was too loose, a record's earlier question stands.
+7. An owner's message is accepted only if the coordinator's message that it follows is in this coordinator's history.
+   Otherwise the coordinator has forgotten something (an old backup was restored), and the message waits.
 8. The leakage budget (questions asked) is counted and never exceeded.
 
-What takes long or needs files is not done here but named by `work`: choose for an enriched sample, compare the lists of
+What takes long or needs files is not done here; `work` names it: choose for an enriched sample, compare the lists of
 a direction, settle a round. The caller saves the new state together with the messages that follow, and only then lets
 anything leave.
 """
@@ -68,7 +69,7 @@ from blindlabel.protocol.shape import COORDINATOR, Blob
 def handle(
     agreement: Agreement, state: StudyState, signed: Signed, draw: sampling.Draw = secrets.randbelow
 ) -> StudyStep:
-    """Take in one message of an owner."""
+    """Accept one message of an owner."""
     message = signed.message
     check(state, signed)
     if state.seen.get(message.slot) == signed.digest:
@@ -170,7 +171,7 @@ _HANDLERS: dict[str, Callable[[Agreement, StudyState, Message, Any], StudyState]
 
 
 def work(agreement: Agreement, state: StudyState) -> list[StudyWork]:
-    """What is to be done now that no message can do."""
+    """What has to be done now, apart from messages."""
     if state.ended:
         return []
     if enriched.is_to_choose(agreement, state):
@@ -193,7 +194,7 @@ def lists_for(state: StudyState, todo: StudyWork) -> list[Blob]:
 
 
 def removes(agreement: Agreement, state: StudyState, owner: str, draw: sampling.Draw = secrets.randbelow) -> StudyStep:
-    """An owner takes part no more; what waited for it goes on."""
+    """An owner no longer takes part; what waited for it goes on."""
     step = leaving.removes(agreement, state, owner)
     return step if step.state.ended else _go_on(agreement, step, draw)
 

@@ -1,7 +1,7 @@
 """The coordinator's rules for drawing an enriched sample. See `blocking` for what is exchanged, and `coordinator`.
 
-Before an owner has confirmed every other nothing of it is taken in, and before all have, nothing is relayed. A list
-that an owner blinded is kept until all are there. Then rows are drawn uniformly and places chosen in the lists, once;
+Until an owner has confirmed every other, nothing is accepted from it; until all have, nothing is relayed. A list that
+an owner blinded is kept until all lists are there. Then rows are drawn uniformly and places chosen in the lists, once;
 owners pass the choice on to each other through here and say which rows they sampled. The coordinator knows the sampled
 rows, as in every study, and which of them it drew itself; it does not know which key brought which row.
 """
@@ -36,7 +36,7 @@ _SEALING = 4096
 
 
 def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudyStep:
-    """Take in a message with which a sample is drawn."""
+    """Accept a message that belongs to drawing a sample."""
     message, body = signed.message, signed.message.body
     if not agreement.sampling.by_keys:
         raise NotFitting("The agreement draws its sample without blocking keys.")
@@ -128,6 +128,6 @@ def choose(
 
 
 def drawn(state: StudyState) -> dict[str, tuple[int, ...]] | None:
-    """The samples, when every owner has said its own."""
+    """The samples, once every owner has named its own."""
     found = {owner: state.owners[owner].sampled for owner in present(state)}
     return found if all(found.values()) else None

@@ -1,5 +1,5 @@
-"""What a coordinator knows of a study: the state that is saved after every step, and questions about it that need no
-work.
+"""What a coordinator knows about a study: the state that is saved after every step, and what can be read from it at
+once.
 
 The rules by which facts come in and what follows from them are in `coordinator`.
 """
@@ -27,7 +27,7 @@ from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Locked, 
 
 
 class OwnerFacts(Shape):
-    """What is known of one owner."""
+    """What is known about one owner."""
 
     invitation_key: Hex32
     join: messages.Join | None = None
@@ -47,19 +47,20 @@ class OwnerFacts(Shape):
     asked: Amount = 0
     """Questions of this owner so far, this round's included."""
     away: Literal["", "lost", "removed"] = ""
-    """Whether it takes no part now: see `leaving`."""
+    """Why it does not take part now, if it does not: see `leaving`."""
     since: Amount = 0
     """The round after which it came back."""
     rows: Amount = 0
-    """Of its table, where its workspace was lost: whoever comes back has the same."""
+    """Rows of its table, if its workspace was lost: it must come back with as many."""
 
 
 class RoundFacts(Shape):
-    """What is known of one round. Directions are named `asker>holder`: who asks about whose records."""
+    """What is known about one round. Directions are named `asker>holder`: who asks about whose records."""
 
     asked: dict[str, tuple[Position, ...]]
-    """Open records of every owner, by direction: `anna>berta` has those of anna on an open pair with berta. Their owner
-    asks berta about them and serves them to it."""
+    """Open records, by direction: `anna>berta` has anna's records in an open pair with berta. Anna asks berta about
+    them, and serves them to berta.
+    """
     repeats: bool = False
     void: bool = False
     records: dict[str, messages.Records] = Field(default_factory=dict)
@@ -77,8 +78,9 @@ class RoundFacts(Shape):
     aside: dict[str, tuple[Position, ...]] = Field(default_factory=dict)
     """The holder's records that were set aside, by direction; filled when the round is settled."""
     kept: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """Open records, by owner, that are asked again only because a question of somebody else was too loose: their
-    question of the round before stands."""
+    """Open records, by owner, that are asked again only because somebody else's question was too loose: their earlier
+    question stands.
+    """
 
     def size(self, asker: str, holder: str) -> tuple[int, int]:
         """Questions and records of one direction."""
@@ -86,11 +88,11 @@ class RoundFacts(Shape):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether nothing more is to come of it."""
         return self.void or bool(self.tallies)
 
     def is_ready(self, direction: str) -> bool:
-        """Whether there are both lists that the outcomes of a direction are made from."""
+        """Whether both lists are there from which the outcomes of a direction are made."""
         return direction in self.listed and direction in self.opened
 
     @property
@@ -110,7 +112,9 @@ class StudyState(Shape):
 
     study: Hex32
     salt: Hex32
-    """A secret of the coordinator, by which it locks the bodies that it makes and blinds its messages' digests."""
+    """A secret of the coordinator, with which it locks the bodies that it makes and blinds the digests of its
+    messages.
+    """
     owners: dict[Name, OwnerFacts]
     keys_sent: bool = False
     uniform: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
@@ -128,7 +132,7 @@ class StudyState(Shape):
     labels: dict[str, Locked] = Field(default_factory=dict)
     """Current labels, by `first second`."""
     released: dict[str, Locked] = Field(default_factory=dict)
-    """What of them goes to owners when the study ends, by `first second`."""
+    """The part of them that goes to owners when the study ends, by `first second`."""
     seen: dict[str, str] = Field(default_factory=dict)
     """Digest of the message in each slot."""
     ended: messages.EndReason | None = None
@@ -144,7 +148,7 @@ class StudyState(Shape):
         return tuple(place for place, position in enumerate(self.samples[owner]) if position not in drawn)
 
     def unlabelled(self, first: str, second: str) -> Labels:
-        """The labels of a pairing as they begin."""
+        """The labels of a pairing at the beginning."""
         rows, columns = ([self.samples[one].index(row) for row in self.drawn.get(one, ())] for one in (first, second))
         return no_labels(len(self.samples[first]), len(self.samples[second]), (rows, columns) if self.drawn else None)
 
@@ -161,7 +165,7 @@ class StudyState(Shape):
 
 @dataclass(frozen=True)
 class StudyWork:
-    """Something to do outside: `kind` is choose (the rows of an enriched sample), read (a direction's outcomes) or
+    """Work to do outside the rules: `kind` is choose (the rows of an enriched sample), read (a direction's outcomes) or
     settle.
     """
 
@@ -214,7 +218,7 @@ def askers(by_direction: Iterable[str]) -> list[str]:
 
 
 def open_between(samples: Mapping[str, Sequence[int]], anew: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """By direction, all records in the pairings of those that are `anew` here, and none in those between the others."""
+    """By direction, all records in the pairings of owners in `anew`, and none in the pairings between the others."""
     return {
         direction_of(asker, holder): tuple(range(len(samples[asker]))) if {asker, holder} & {*anew} else ()
         for asker, holder in itertools.permutations(samples, 2)
@@ -251,7 +255,7 @@ S = TypeVar("S", bound=Shape)
 
 
 def without(shape: S, gone: Collection[str]) -> S:
-    """The same, without what it has of these owners."""
+    """The same shape, without anything about these owners."""
     left: dict[str, object] = {}
     for name, value in shape:
         if isinstance(value, dict):
@@ -262,7 +266,7 @@ def without(shape: S, gone: Collection[str]) -> S:
 
 
 def peer_facts(state: StudyState, owner: str, peer: str) -> OwnerFacts:
-    """Facts of another owner; `NotFitting` where there is none of that name."""
+    """Facts of another owner; `NotFitting` if there is none of that name."""
     if peer == owner or peer not in state.owners:
         raise NotFitting(f"{owner} names {peer}, who is not another owner of the study.")
     return state.owners[peer]
@@ -279,7 +283,7 @@ def present(state: StudyState) -> list[str]:
 
 
 def peers_in(state: StudyState, owner: str) -> list[str]:
-    """The others of these."""
+    """The other owners that were not removed."""
     return [other for other in present(state) if other != owner]
 
 
@@ -291,8 +295,8 @@ def all_confirmed(state: StudyState) -> bool:
 
 
 def drawn_for(agreement: Agreement, state: StudyState, owner: str, draw: Draw) -> tuple[int, ...]:
-    """The sample of an owner, where nothing has to be exchanged for it."""
-    if agreement.sampling.by_list:  # in an order of chance
+    """The sample of an owner, if owners need not exchange anything for it."""
+    if agreement.sampling.by_list:  # in random order
         rows = sorted({*state.drawn[owner]})
         return tuple(choose(rows, len(rows), draw))
     return agreement.sampling.drawn(owner, sizes(state)[owner], draw)
@@ -310,8 +314,8 @@ def send(step: StudyStep, receiver: str, round: int, body: messages.Body) -> Stu
 
 
 def spent_bodies(state: StudyState) -> list[Blob]:
-    """Bodies of rounds that are settled or void, lists that have been compared, and bodies of a sample that is drawn,
-    that nothing else names: nobody needs them again.
+    """Bodies that nobody needs again: those of settled or void rounds, lists that have been compared, and bodies of a
+    sample that is drawn, unless something else still names them.
     """
     needed = {made.blob.hash for made in (*state.labels.values(), *state.released.values())}
     spent: dict[str, Blob] = {}

@@ -3,9 +3,8 @@
 Matches are rare, so plain percent is nearly 1 whatever the owners do; kappa corrects for chance by each owner's own
 rate of "match", AC1 by the mean rate, which stays meaningful when one answer is very rare.
 
-Edge cases, by definition here: without any pair every figure is None. Kappa is None where chance alone explains
-everything (both owners gave one and the same answer for all pairs), since it is 0/0 there; AC1 is always defined when
-there is a pair.
+Edge cases: without any pair, every figure is None. Kappa is None if chance alone explains everything (both owners gave
+the same answer for all pairs), because it would be 0/0. AC1 is defined whenever there is a pair.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Tally(Shape):
 
     @property
     def pairs(self) -> int:
-        """All pairs that were compared."""
+        """The number of pairs that were compared."""
         return self.both + self.first_only + self.second_only + self.neither
 
     @property

@@ -1,5 +1,6 @@
-"""What happened in a study between two states of it, in the words in which people ask: who joined, who confirmed whom,
-when the sample was drawn, a round handed in, evaluated, opened, settled, and the study over. For logs; decides nothing.
+"""What happened in a study between two of its states, in the words that people use: who joined, who confirmed whom,
+when the sample was drawn, when a round was handed in, evaluated, opened and settled, and when the study ended. For
+logs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from blindlabel.protocol.owner_rules import OwnerState
 
 @dataclass(frozen=True)
 class Happened:
-    """One thing that happened, and what is to be known of it; never a content."""
+    """One thing that happened, and facts about it; never any content."""
 
     what: str
     facts: dict[str, object]

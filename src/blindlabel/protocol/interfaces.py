@@ -1,4 +1,4 @@
-"""What the parties need of the world: a store that remembers, and a line to the other side. Only their shapes are
+"""What the parties need from the world: a store that remembers, and a line to the other side. Only their interfaces are
 here.
 
 `parties` runs the rules over these interfaces. `storage` implements the stores with databases and files, `transport`
@@ -7,7 +7,7 @@ parties. Three rules that every implementation keeps:
 
 1. what a store's call has returned from is durable, and a call that fails has changed nothing;
 2. state and the messages that follow from it are saved together;
-3. everything that a line does can be repeated: after a failure, do the same again.
+3. everything that a line does can be repeated: after a failure, just do it again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Bodies(Protocol):
         """Whether the body is there."""
 
     def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
-        """Store a body; its name follows from its content. What is `passing` is in no backup."""
+        """Store a body; its name follows from its content. A `passing` body is left out of backups."""
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
         """The body from an offset on, piece by piece."""
@@ -59,13 +59,13 @@ class Bodies(Protocol):
         """Forget a body."""
 
     def received(self, blob: Blob, sender: str = "") -> int:
-        """How many bytes of a body that arrives piece by piece are there; from this sender where one is named."""
+        """How many bytes of a body that arrives piece by piece are there; with a sender, those from this sender."""
 
     def has_from(self, blob: Blob, sender: str) -> bool:
         """Whether this sender has sent the whole body."""
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:
-        """Continue a body at its end; the number of bytes that are there now."""
+        """Continue a body at its end; returns how many bytes are there now."""
 
 
 # An owner's side
@@ -74,11 +74,11 @@ MessageSigner = Callable[[Message], Signed]
 """Signs a message that is about to wait in the outbox."""
 
 MovedBytes = Callable[[int, int], None]
-"""Called with the bytes that have been moved and all bytes of a body."""
+"""Called with the bytes of a body that have been moved so far, and with its size."""
 
 
 class Told(NamedTuple):
-    """What a poll brings: the coordinator's next messages, and how it stands with the owner."""
+    """What a poll brings: the coordinator's next messages, and its `Standing` with the owner."""
 
     messages: list[bytes]
     standing: Standing
@@ -91,10 +91,10 @@ class Line(Protocol):
         """Hand over a message and, before it, its bodies."""
 
     def fetch(self, known: Known, wait: float) -> Told:
-        """The coordinator's messages after those that are known; waits this many seconds where there is none."""
+        """The coordinator's messages after those that are known; waits up to this many seconds for one."""
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Get a body that a message names, continuing what is there."""
+        """Get a body that a message names, continuing from what is already here."""
 
     def close(self) -> None:
         """Let go of what is open."""
@@ -132,24 +132,25 @@ Back = Literal["", "disagreed", "loose", "kept"]
 
 @dataclass(frozen=True)
 class Task:
-    """One record to ask in a round."""
+    """One record to ask about in a round."""
 
     record: int
     round: int
     state: TaskState
     draft: str
-    """The newest text; equal to `question` when it was saved as it is."""
+    """The newest text; the same as `question` if it was saved unchanged."""
     question: str | None
     """The text that will be asked."""
     back: Back
-    """Why it comes back: the two sides' answers differed, its question said yes to too many records, or only a question
-    of somebody else did, so that its own stands. Nothing in the first round, and in one that repeats a void one."""
+    """Why it comes back: the two sides' answers differed, its question said yes to too many records, or only somebody
+    else's question did, so that its own question stands. Empty in the first round, and in one that repeats a void one.
+    """
     previous: tuple[tuple[int, str], ...]
     """Questions of earlier rounds: round and text."""
     source: str = ""
     """Where the question came from, one of `SOURCES`."""
     author: str = ""
-    """Who saved it, where a name is known."""
+    """Who saved it, if a name is known."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class SavedQuestion:
     id: str
     text: str
     source: str = ""
-    """Where it came from, one of `SOURCES`; empty where nobody knows."""
+    """Where it came from, one of `SOURCES`, or empty if nobody knows."""
     author: str = ""
     saved: float | None = None
     """Seconds since 1970."""
@@ -179,23 +180,23 @@ class Questions(Protocol):
         """What the protocol knows."""
 
     def records(self) -> list[OwnRecord]:
-        """Own sampled records in the order of the sample; empty before the sample is drawn."""
+        """The owner's sampled records in the order of the sample; empty before the sample is drawn."""
 
     def tasks(self, round: int | None = None) -> list[Task]:
-        """What is to be asked in a round (the current one), in the order of the sample."""
+        """What is to be asked in a round (default: the current one), in the order of the sample."""
 
     def save_draft(self, record: int, text: str) -> None:
         """Keep a text that is being written; an earlier saved question of this round stays until the text is saved."""
 
     def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:
-        """Many questions at once, all checked before by the caller."""
+        """Save many questions at once. The caller has checked all of them."""
 
     def hand_in(self) -> None:
         """Fix the questions of the current round; every record must have one."""
 
 
 class Store(Questions, Protocol):
-    """What an owner has to remember of one study."""
+    """What an owner has to remember about one study."""
 
     @property
     def name(self) -> str:
@@ -207,14 +208,16 @@ class Store(Questions, Protocol):
 
     @property
     def bodies(self) -> Bodies:
-        """Bodies that were made here or came."""
+        """Bodies that were made or received here."""
 
     @property
     def journal(self) -> Path | None:
-        """A folder for an engine's half-finished work; None: none is kept."""
+        """A folder for an engine's half-finished work, or None if it is not kept."""
 
     def begin_journal(self, name: str) -> None:
-        """From now on an engine's half-finished work belongs to this; what belonged to something else is gone."""
+        """From now on an engine's half-finished work belongs to `name`; anything that belonged to another name is
+        deleted.
+        """
 
     def secret(self, name: str) -> bytes:
         """A secret that was kept under this name."""
@@ -223,18 +226,18 @@ class Store(Questions, Protocol):
         """Keep a secret."""
 
     def drop_secret(self, name: str) -> None:
-        """Forget a secret, where there is one of this name."""
+        """Forget the secret of this name, if there is one."""
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a small fact that is no part of the protocol's state."""
+        """Keep a small fact that is not part of the protocol's state."""
 
     def remembered(self, name: str) -> str | None:
-        """Such a fact; None where there is none."""
+        """Such a fact, or None if there is none."""
 
-    def found(
+    def begin(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
-        """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
+        """Keep what an owner begins a study with, including its first message: all of it or nothing."""
 
     def change(
         self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
@@ -248,16 +251,16 @@ class Store(Questions, Protocol):
         """Messages that have been handed over, in order."""
 
     def mark_sent(self, sequence: int) -> None:
-        """The coordinator has this message."""
+        """Note that the coordinator has this message."""
 
     def store_records(self, records: Iterable[OwnRecord]) -> None:
         """Keep the sampled records, once."""
 
     def life(self) -> Life:
-        """This life of the store: shared by all processes that speak for it now, another one for every copy."""
+        """This life of the store: shared by all processes that speak for it now, and different for every copy."""
 
     def was_heard(self) -> None:
-        """The coordinator has heard this life; those that come later follow it."""
+        """Note that the coordinator has heard this life; later lives follow it."""
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Tell other processes (the web app) what this one is doing."""
@@ -273,7 +276,7 @@ class Moved:
 
 
 class Traffic(NamedTuple):
-    """What has been moved for one owner so far, of one kind."""
+    """How many messages of one kind have been moved for one owner so far, with how many bytes."""
 
     owner: str
     kind: str
@@ -300,21 +303,21 @@ class StudyRow:
 
 
 class Studies(Protocol):
-    """What a coordinator has to remember of all its studies. Secrets of the study "" are the coordinator's own."""
+    """What a coordinator has to remember about all its studies. Secrets of the study "" are the coordinator's own."""
 
     def create(
         self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
-        """A new study; False where it is there already. `before_commit` runs in the one process that makes it."""
+        """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
 
     def agreement(self, study: str) -> str | None:
-        """The text of a study's agreement; None where there is no such study."""
+        """The text of a study's agreement, or None if there is no such study."""
 
     def load(self, study: str) -> Loaded | None:
-        """A study's state; None where there is no such study."""
+        """A study's state, or None if there is no such study."""
 
     def save(
         self,
@@ -326,7 +329,7 @@ class Studies(Protocol):
         fetchable: Iterable[tuple[str, Blob]] = (),
         moved: Iterable[Moved] = (),
     ) -> bool:
-        """Save the new state with everything that goes with it; False (and nothing saved) where another process was
+        """Save the new state with everything that goes with it; False, with nothing saved, if another process was
         faster.
         """
 
@@ -334,31 +337,33 @@ class Studies(Protocol):
         """Messages to an owner with numbers above `after`, in order."""
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
-        """The body of this name where the owner may fetch it."""
+        """The body with this hash, if the owner may fetch it."""
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
-        """Whose token this is, in this study or in any."""
+        """The owner whose token this is, in this study or (None) in any."""
 
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
 
     def waited_since(self, study: str) -> dict[str, float]:
-        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
+        """When the last message went to each owner or came from it: since then everybody waits for what it has
+        to do.
+        """
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
-        """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
+        """When a study reached each point: keys given out, samples drawn, each round settled (records go out in it)."""
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, or for longer; False where another has it."""
+        """Take on a study's work for some time, or keep it for longer; False if another process has it."""
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
 
     def lives(self, study: str, owner: str, life: Life) -> bool:
-        """This life of an owner's workspace speaks; whether it is the one that takes part."""
+        """Note that this life of an owner's workspace speaks; returns whether it is the one that takes part."""
 
     def begin_life(self) -> None:
-        """A process serves from now on: a new life of the database, for all that serve it."""
+        """Begin a new life of the database: a process serves it from now on. It counts for all that serve it."""
 
     def life(self) -> str:
         """The newest life of the database."""
@@ -367,19 +372,19 @@ class Studies(Protocol):
         """Remember whether an owner has messages that this coordinator has forgotten."""
 
     def ahead(self, study: str) -> set[str]:
-        """The owners of which that was noted."""
+        """The owners for which that was noted."""
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False where its uploads would then be more than this many bytes or bodies."""
+        """Note that an owner uploads this body; False if its uploads would then exceed this many bytes or bodies."""
 
     def free(self) -> int:
-        """Bytes that there is room for."""
+        """How many bytes there is room for."""
 
     def remove_bodies(self, study: str, spent: Callable[[facts.StudyState], Collection[Blob]]) -> None:
-        """Remove the bodies that a study does not need any more, by its newest state."""
+        """Remove the bodies that a study no longer needs, judged by its newest state."""
 
     def secret(self, study: str, name: str) -> bytes:
         """A secret of a study."""
@@ -401,7 +406,7 @@ class Studies(Protocol):
 
 
 class Service(Protocol):
-    """The coordinator, as those see it who carry messages to and from it."""
+    """The coordinator as seen by whatever carries messages to and from it."""
 
     @property
     def store(self) -> Studies:
@@ -409,28 +414,30 @@ class Service(Protocol):
 
     @property
     def heard(self) -> Mapping[tuple[str, str], float]:
-        """When an owner was last heard of, by study and owner."""
+        """When each owner was last heard from, by study and owner."""
 
     def agreement(self, study: str) -> Agreement:
         """A study's agreement."""
 
     def unserved(self) -> dict[str, str]:
-        """Studies that are not over and cannot be served, since their keys cannot be read; each with a sentence why."""
+        """Studies that are not over and cannot be served because their keys cannot be read, each with a
+        sentence why.
+        """
 
     def receive(self, wire: bytes) -> bool:
-        """Take in one message of an owner; True where it was new. Its bodies must have arrived before."""
+        """Accept one message of an owner; True if it was new. Its bodies must have arrived before."""
 
     def unseal(self, letter: bytes) -> bytes:
-        """The message in an owner's letter; whose it is, its signature says."""
+        """The message in an owner's letter. Its signature says whose it is."""
 
     def letters(self, study: str, owner: str) -> Letters:
         """What seals messages to an owner that has joined."""
 
-    def hears(self, study: str, owner: str, known: Known) -> Standing:
-        """An owner says how far it is; how the coordinator stands with it."""
+    def hears(self, study: str, owner: str, known: Known, at: float | None = None) -> Standing:
+        """An owner says how far it is, now or `at` a time; how the coordinator stands with it."""
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
-        """Refuse a second copy of an owner's workspace while another one takes part."""
+        """Refuse a second copy of an owner's workspace while another takes part."""
 
     def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True where something was done."""
+        """Do what can be done for a study now; True if something was done."""

@@ -1,5 +1,5 @@
-"""An invitation: what a coordinator gives to one owner, by a way of its own; and what a join proves with it. It holds a
-one-time code, so it is to be kept private.
+"""An invitation: what a coordinator gives to one owner in private, and what a join proves with it. It holds a one-time
+code, so it must be kept private.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Invitation:
     """The whole text."""
 
     def to_text(self) -> str:
-        """The invitation as a file holds it."""
+        """The invitation as text for a file."""
         return json.dumps({"form": _FORM, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_text(cls, text: str) -> Invitation:
-        """Read it again; a ValueError where it is none."""
+        """Read an invitation; a ValueError if it is none."""
         try:
             document = json.loads(text)
             if document.pop("form") != _FORM or not all(isinstance(value, str) for value in document.values()):
@@ -74,5 +74,5 @@ def _join_claim(study: str, owner: str, records: int, envelope_key: str, signing
 
 
 def token_hash(token: str) -> str:
-    """How a token is stored: it is random, so a plain hash suffices."""
+    """The form in which a token is stored. It is random, so a plain hash is enough."""
     return hashlib.blake2b(token.encode(), digest_size=32, person=b"bl-token").hexdigest()

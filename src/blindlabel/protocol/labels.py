@@ -1,22 +1,22 @@
 """Labels of a pairing, and what a round of answers adds to them.
 
 The labels of a pairing are a matrix of bytes, rows the first owner's sampled records, columns the second's: 0 is an
-open pair, `ASIDE` one that was set aside, `NOT_DRAWN` one that is not to be labelled (pairs are drawn from a list, and
-it is none of them); any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do not
-count). Rules:
+open pair, `ASIDE` one that was set aside, `NOT_DRAWN` one that is not to be labelled (pairs were drawn from a list, and
+it is not among them); any other value v is an agreed pair with label v & 1, agreed in round v >> 1 (voided rounds do
+not count). Rules:
 
 1. A pair once agreed keeps its label and round, whatever later answers say.
 2. An open pair is agreed in the round in which both owners' answers for it are equal; the label is that answer.
-3. A record is asked again when it stands on an open pair. A pair is therefore open only if both its records are asked
+3. A record is asked about again if it is in an open pair. So a pair is open only if both its records are asked about
    again.
 4. A record to which more than `most_yes` of the other's questions say yes is set aside: its open pairs get no label
    and are not asked again. So nobody can put many questions to one person.
 5. A question that says yes to more than `most_yes` of the records that are not set aside is too loose: its answers
    label nothing, and it comes back to its own expert where one of its pairs is left. Nobody else has to write anything
-   because of it: whoever is asked again only for that keeps the question of before.
-6. Where more than half of a sample would be set aside by one owner's questions, these are too loose together: nothing
-   is set aside, and all of them come back.
-7. An answer that is yes but for an exclusion is a no; where an exception gives the yes back, it is a yes.
+   because of it: a record that is asked about again for no other reason keeps its earlier question.
+6. If one owner's questions would set aside more than half of a sample, they are too loose together: nothing is set
+   aside, and all of them come back.
+7. An answer that is yes but for an exclusion is a no; if an exception gives the yes back, it is a yes.
 8. A pair that is open after the last round, or set aside, is discarded: it has no label, and is reported as discarded,
    never as "no match".
 """
@@ -52,12 +52,12 @@ NOT_DRAWN = ASIDE + 2
 """The byte of a pair that is not to be labelled."""
 
 UNSAID = 127
-"""In place of a round that is not said."""
+"""Stands for a round that is not told."""
 
 Release = Literal["matches", "labels", "none"]
 
 STRIPE = 1 << 20
-"""Pairs that are settled at a time."""
+"""How many pairs are settled at a time."""
 
 
 def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
@@ -66,7 +66,7 @@ def pairings(owners: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def no_labels(first: int, second: int, drawn: tuple[Sequence[int], Sequence[int]] | None = None) -> Labels:
-    """All pairs open; or those alone that were drawn, by their places."""
+    """All pairs open; or only those that were drawn, given by their places."""
     labels = np.full((first, second), np.uint8(0 if drawn is None else NOT_DRAWN))
     if drawn is not None:
         labels[list(drawn[0]), list(drawn[1])] = 0
@@ -75,12 +75,12 @@ def no_labels(first: int, second: int, drawn: tuple[Sequence[int], Sequence[int]
 
 @dataclass(frozen=True)
 class Settled:
-    """What a round of one pairing came to."""
+    """The result of a round of one pairing."""
 
     labels: Labels
     tally: Tally
     loose: tuple[tuple[int, ...], tuple[int, ...]]
-    """Records of the first and of the second owner whose questions were too loose, and of which pairs are left."""
+    """Records of the first and of the second owner whose questions were too loose and that still have open pairs."""
     aside: tuple[tuple[int, ...], tuple[int, ...]]
     """Records of the first and of the second owner that were set aside."""
     disagreed: tuple[tuple[int, ...], tuple[int, ...]]
@@ -132,7 +132,7 @@ def settle(
     """The labels after a round, and how its open pairs were answered.
 
     `first_says` has a row for each of `first_asked` and a column for each of `second_asked`; `second_says` the other
-    way round. Worked out in stripes of rows, so that a large study needs room for labels and answers and little more.
+    way round. It works in stripes of rows, so that a large study needs memory for labels and answers and little more.
     """
     rows, columns = np.asarray(first_asked, dtype=np.intp), np.asarray(second_asked, dtype=np.intp)
     if first_says.shape != (len(rows), len(columns)) or second_says.shape != (len(columns), len(rows)):
@@ -184,13 +184,13 @@ def _beyond(
 
 
 def open_counts(labels: Labels, *, axis: int) -> npt.NDArray[np.int64]:
-    """For each record of one side (axis 0: first owner, 1: second) on how many open pairs it stands."""
+    """For each record of one side (axis 0: first owner, 1: second), how many open pairs it is in."""
     counts: npt.NDArray[np.int64] = labels.shape[1 - axis] - np.count_nonzero(labels, axis=1 - axis).astype(np.int64)
     return counts
 
 
 def released(labels: Labels, release: Release) -> Labels:
-    """What owners get of the labels. Rounds of single pairs go to nobody: they are `UNSAID`."""
+    """The labels as owners get them. The round of a single pair is told to nobody: it is `UNSAID`."""
     if release == "none":
         return np.zeros_like(labels)
     meant = is_match(labels) if release == "matches" else is_agreed(labels)
@@ -206,13 +206,13 @@ def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
 
 
 LOCK_BYTES = SecretBox.MACBYTES
-"""That a lock adds to a content."""
+"""Bytes that a lock adds to its content."""
 _ONCE = bytes(SecretBox.NONCE_SIZE)
 
 
 def locked(content: bytes, salt: bytes, about: str) -> tuple[Locked, bytes]:
     """A body with this content that says nothing without its key, and how it is named. The key follows from the salt,
-    what it is about and the content: it locks nothing else, and a coordinator that was restored makes the same again.
+    from what it is about and from the content. So it locks nothing else, and a restored coordinator makes it again.
     """
     key = blake2b(about.encode() + b"\0" + content, b"blindlabel-lock", key=salt)
     body = SecretBox(key).encrypt(content, _ONCE).ciphertext

@@ -1,17 +1,16 @@
-"""Somebody is gone: what becomes of a study when an owner leaves it, or lost its workspace and comes back. No input, no
-output.
+"""What becomes of a study when an owner leaves it, or has lost its workspace and comes back. No input or output.
 
-1. Whoever is gone is out of the round under way, with its pairings only; the others' go on. A round of which nothing is
-   left to ask is void.
-2. The others get the keys of those that are left, and forget what they had of the round from whoever is gone.
-3. An owner that is *removed* gets its labels as they stand, and so do the others at the end. Where fewer than two are
+1. An owner that is gone is out of the round under way, with its pairings only; the others go on. A round in which
+   nothing is left to ask is void.
+2. The others get the keys of those that are left, and forget what they had in this round from the owner that is gone.
+3. An owner that is *removed* gets its labels as they stand, and so do the others at the end. If fewer than two are
    left, the study ends.
-4. An owner whose workspace is *lost* gets a new invitation; the old one, its keys and its token hold no longer. It
-   joins with new keys and a table of the same size; everybody compares new words with it. Then it gets a new sample,
-   all its pairs are open, and it takes part from the next round on. What agreed before stands only until then.
-5. Nobody learns more than the account says: all its rounds count, those of the lost workspace included. Its unsettled
-   round is asked once more where no outcome of it could be known; else that counts too. Where the agreed rounds or
-   questions do not suffice, or an enriched sample was begun (whose account bears one drawing), it cannot come back.
+4. An owner whose workspace is *lost* gets a new invitation; the old one, its keys and its token become void. It joins
+   with new keys and a table of the same size; everybody compares new words with it. Then it gets a new sample, all its
+   pairs are open, and it takes part from the next round on. Labels agreed earlier stand only until then.
+5. Nobody learns more than the account says: all its rounds count, including those of the lost workspace. Its unsettled
+   round is asked once more if no outcome of it could be known; otherwise that round counts too. If the agreed rounds or
+   questions do not suffice, or an enriched sample was begun (whose account covers one drawing), it cannot come back.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def invites_again(
 
 
 def removes(agreement: Agreement, state: StudyState, owner: str) -> StudyStep:
-    """An owner takes part no more."""
+    """An owner no longer takes part."""
     facts = _facts(state, owner)
     if len(present(state)) <= 2:
         return rounds.end(agreement, StudyStep(state), "left")
@@ -78,8 +77,8 @@ def removes(agreement: Agreement, state: StudyState, owner: str) -> StudyStep:
 
 
 def _go_on(agreement: Agreement, step: StudyStep) -> StudyStep:
-    """Where nothing is left of the round, begin the next with whoever came back meanwhile; where nobody did and nobody
-    is waited for, all pairs that are left have agreed.
+    """If nothing is left of the round, begin the next one with whoever has come back in the meantime. If nobody has,
+    and nobody is waited for, all pairs that are left have agreed.
     """
     state, here = step.state, [owner for owner in present(step.state) if not step.state.owners[owner].away]
     if not state.rounds or not state.rounds[-1].is_over:
@@ -99,7 +98,7 @@ def _facts(state: StudyState, owner: str) -> OwnerFacts:
 
 
 def _without(state: StudyState, gone: str) -> StudyState:
-    """The state without what is under way with an owner."""
+    """The state without anything under way with this owner."""
     owners = {name: without(facts, {gone}) for name, facts in state.owners.items()}
     held = [messages.parse(wire.encode()).message for wire in state.held]
     kept = tuple(wire for wire, one in zip(state.held, held) if gone not in (one.sender, one.receiver))
@@ -112,14 +111,14 @@ def _without(state: StudyState, gone: str) -> StudyState:
 
 
 def _may_have_told(state: StudyState, owner: str) -> bool:
-    """Whether the coordinator could compare anything of an owner in a round that is not settled."""
+    """Whether the coordinator could compare anything from this owner in a round that is not settled."""
     last = max((place for place, one in enumerate(state.rounds) if one.tallies), default=-1)
     unsettled = state.rounds[last + 1 :]
     return any(one.is_ready(direction) for one in unsettled for direction in one.listed if owner in sides_of(direction))
 
 
 def _repeats(state: StudyState, back: list[str]) -> bool:
-    """Whether the next round only asks the void one again, with whoever is back in place of the one that was lost."""
+    """Whether the next round only repeats the void one, with the owner that is back in place of the lost workspace."""
     last = state.rounds[-1]
     others = [owner for owner in present(state) if owner not in back]
     whole = all(len(of_owner(last.asked, owner)) == len(state.samples[owner]) for owner in others)
@@ -127,12 +126,12 @@ def _repeats(state: StudyState, back: list[str]) -> bool:
 
 
 def _missed(state: StudyState) -> int:
-    """Rounds that whoever comes back counts as if its lost workspace had asked everything in them."""
+    """Rounds that count for an owner that comes back as if its lost workspace had asked everything in them."""
     return sum(1 for one in state.rounds if not one.void)
 
 
 def _check_account(agreement: Agreement, state: StudyState, owner: str, told: int) -> None:
-    """Refuse where the agreement has no room for a new workspace."""
+    """Refuse if the agreement has no room for a new workspace."""
     if not state.rounds:
         return
     repeats, size = _repeats(state, [owner]), agreement.sampling.records
@@ -152,7 +151,9 @@ def _check_account(agreement: Agreement, state: StudyState, owner: str, told: in
 
 
 def exchange_keys(step: StudyStep) -> StudyStep:
-    """Everybody that takes part and has joined gets the others' keys: when all have, and again when that changes."""
+    """Everybody that takes part and has joined gets the others' keys: when all have joined, and again when that
+    changes.
+    """
     known = {owner: step.state.owners[owner].join for owner in present(step.state)}
     awaited = tuple(owner for owner, join in known.items() if join is None)
     if awaited and not any(step.state.owners[owner].history for owner in known):
@@ -168,7 +169,7 @@ def exchange_keys(step: StudyStep) -> StudyStep:
 
 
 def comes_back(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> StudyStep:
-    """Everybody has confirmed whoever was lost: it gets a sample, and takes part from the next round on."""
+    """Everybody has confirmed the owner that was lost: it gets a sample, and takes part from the next round on."""
     state = step.state
     back = [owner for owner in present(state) if state.owners[owner].away == "lost"]
     drawn = {owner: drawn_for(agreement, state, owner, draw) for owner in back}
@@ -194,7 +195,7 @@ def comes_back(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> St
 
 
 def tell_samples(step: StudyStep) -> StudyStep:
-    """Everybody that takes part is told its sample, and how large the others' are."""
+    """Tell everybody that takes part its sample, and how large the others' samples are."""
     samples = step.state.samples
     for owner in present(step.state):
         others = {peer: len(samples[peer]) for peer in peers_in(step.state, owner)}

@@ -1,16 +1,16 @@
-"""Letters: a message as it travels between one owner and the coordinator, sealed so that these two alone can read it.
-Over HTTP, in a carried folder and through a proxy the bytes are the same.
+"""Letters: a message as it travels between one owner and the coordinator, sealed so that only these two can read it.
+The bytes are the same over HTTP, in a carried folder and through a proxy.
 
     blindlabel-letter/1 STUDY SENDER
     BASE64
 
-The first line is all that others read: the study (the agreement's hash) and the sender's public keys. Behind it is the
-signed message, filled up to a multiple of `BLOCK` bytes so that its size says little, under XChaCha20-Poly1305 of
-libsodium with the first line as associated data. The key follows from both sides' envelope keys (`shared_secret`); the
-coordinator's came with the invitation, and the words that the owners compare stand for it. Each side can open what it
-sealed itself: so it sees whether a file that it left in a folder is still whole.
+The first line is all that others can read: the study (the agreement's hash) and the sender's public keys. After it
+comes the signed message, padded to a multiple of `BLOCK` bytes so that its size says little, under libsodium's
+XChaCha20-Poly1305 with the first line as associated data. The key follows from both sides' envelope keys
+(`shared_secret`); the coordinator's came with the invitation, and the words that the owners compare stand for it. Each
+side can open what it sealed itself, so it can see whether a file that it left in a folder is still whole.
 
-Who wrote the message, its signature says, not the letter.
+Who wrote the message is said by its signature, not by the letter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from blindlabel.protocol.messages import LARGEST, Join, Peer
 from blindlabel.protocol.refusals import MalformedMessage, UnknownVersion
 
 BLOCK = 4096
-"""Bytes to a multiple of which messages are filled up."""
+"""Messages are padded to a multiple of this many bytes."""
 LARGEST_LETTER = (LARGEST + 2 * BLOCK) * 4 // 3
 _MAGIC = b"blindlabel-letter/"
 _VERSION = b"1"
@@ -42,7 +42,7 @@ class Letters:
     other: PublicIdentity
 
     def seal(self, wire: bytes) -> bytes:
-        """The message on its way to the other."""
+        """The message, sealed for the other."""
         outside = _outside(self.study, self.own.public)
         padded = nacl.bindings.sodium_pad(wire, BLOCK)
         return outside + base64.b64encode(bytes(Aead(self._key()).encrypt(padded, aad=outside))) + b"\n"
@@ -78,7 +78,7 @@ def public_of(keys: Join | Peer) -> PublicIdentity:
 
 
 def sender_of(letter: bytes) -> tuple[str, PublicIdentity]:
-    """The study of a letter, and whose keys it names. Nothing of it is believed yet."""
+    """The study that a letter names, and whose keys. None of it is believed yet."""
     first = letter.partition(b"\n")[0]
     if len(letter) > LARGEST_LETTER or not first.startswith(_MAGIC):
         raise MalformedMessage("The bytes are no blindlabel letter.")

@@ -1,4 +1,4 @@
-"""Messages: their kinds, their one encoding, their limits.
+"""Messages: their kinds, their single encoding, their limits.
 
 A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by one line of canonical JSON. Rules that
 `parse` enforces before anybody looks at the content:
@@ -7,15 +7,15 @@ A message on the wire is one line `blindlabel-message/1 SIGNATURE` followed by o
    so there is one encoding of every message and one digest;
 2. the header names version, study (the agreement's hash), sender, receiver, kind, round, sequence and the message
    before; the body has exactly the fields of its kind, each within its bounds; no floating point anywhere;
-3. large bodies are not in the message: it names them by hash and length (`Blob`);
-4. the signature (Ed25519) covers the JSON line under a fixed prefix. Whose key must hold is the receiver's business
+3. large bodies are not part of the message: it names them by hash and length (`Blob`);
+4. the signature (Ed25519) covers the JSON line under a fixed prefix. The receiver checks it under the right key
    (`Signed.check`).
 
-`previous` chains the messages: the coordinator's name its message before this one to the same owner, an owner's name
-the coordinator's last message that it had taken in. So a party that was restored from an old backup and goes on
-differently is noticed. An owner's messages reach other owners, and digests lie in folders: so that nobody tries by a
-digest what another was told, each message of the coordinator holds 32 bytes that nobody else knows (`blind`). They
-follow from a secret of the coordinator, so that one that was restored says the same again.
+`previous` chains the messages: a message of the coordinator names its previous message to the same owner, and an
+owner's message names the last message of the coordinator that it had accepted. So a party that was restored from an old
+backup and continues differently is noticed. An owner's messages reach other owners, and digests lie in folders. So that
+nobody can use a digest to guess what another was told, each message of the coordinator holds 32 bytes that nobody else
+knows (`blind`). They follow from a secret of the coordinator, so that a restored coordinator says the same again.
 
 A message's `slot` says where there can be only one: kind, round and the other owner it is about. The same message again
 (same digest) is harmless; a different one in the same slot is `Replayed`.
@@ -43,7 +43,7 @@ from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN, Nothing, Tells
 
 VERSION = 1
 LARGEST = 2 * 2**20
-"""Bytes of a message without its blobs: room for 50,000 positions and counts."""
+"""Bytes of a message without its bodies: room for 50,000 positions and counts."""
 MOST_VOID = 10
 """Void rounds of a study; after that it ends."""
 _PREFIX = b"blindlabel message 1\0"
@@ -52,13 +52,13 @@ _MAGIC = "blindlabel-message/"
 Signer = Callable[[bytes], bytes]
 
 MOST_ROWS = 10**10
-"""Of a table."""
+"""Rows of a table, at most."""
 _TABLE = Tells(lambda _: log2(MOST_ROWS), "how many rows the table has")
 
 
 class Join(Shape):
-    """owner to coordinator: I take part. `proof` is a signature by the invitation's one-time key over all the rest (see
-    `join_proof`).
+    """owner to coordinator: I take part. `proof` is a signature with the invitation's one-time key over everything else
+    (see `join_proof`).
     """
 
     records: Annotated[int, Field(ge=1, le=MOST_ROWS), _TABLE]
@@ -78,7 +78,7 @@ class Confirm(Shape):
 
 
 class Peer(Shape):
-    """What every owner learns of another."""
+    """What every owner learns about another."""
 
     name: Annotated[Name, KNOWN]
     records: Annotated[Position, _TABLE]
@@ -88,7 +88,7 @@ class Peer(Shape):
 
 class Keys(Shape):
     """coordinator to owner: the other owners that take part, with their public keys; and those that are invited again.
-    It comes again when that changes.
+    Sent again when that changes.
     """
 
     peers: Annotated[tuple[Peer, ...], Field(max_length=100)]
@@ -99,7 +99,7 @@ class Keys(Shape):
 
 class Sample(Shape):
     """coordinator to owner: positions of its sampled rows in the owner's own, secret order, ascending; where the
-    coordinator draws rows by number, their numbers, in an order of chance; and how many rows the others have in the
+    coordinator draws rows by number, their numbers, in random order; and how many rows the others have in the
     sample.
     """
 
@@ -156,7 +156,7 @@ _IN_OWN = Nothing("`own` counts all that can be told of an own record")
 
 
 class Open(Shape):
-    """The records of one pairing that stand on an open pair: those of the owner who is told, and the other's."""
+    """The records of one pairing that are in an open pair: those of the owner who is told, and the other's."""
 
     own: Annotated[
         tuple[Position, ...],
@@ -169,19 +169,19 @@ class Open(Shape):
 
 
 def all_open(sample: Sample, peer: str) -> Open:
-    """The pairing with another owner as it begins."""
+    """The pairing with another owner at its beginning."""
     return Open(own=tuple(range(len(sample.positions))), others=tuple(range(sample.others[peer])))
 
 
 class Round(Shape):
     """coordinator to owner: a round begins. Every owner asks about, and serves, its open records, of each pairing
-    (`open`, by other owner); nobody is told anything of a pairing that it is no part of.
+    (`open`, by other owner); nobody is told anything about a pairing it does not belong to.
 
-    `repeats`: the round before is void, and the same questions are asked again. `loose`: own records whose questions of
-    the last settled round were too loose; `others_loose`: by other owner, how many of its questions to this owner were.
-    `aside`: own records that it set aside, by asker; `kept`: own open records whose question of before is asked once
-    more. `tallies`: the last settled round, by other owner. `voided`: numbers of the void rounds so far, for whoever
-    was not there.
+    `repeats`: the previous round is void, and the same questions are asked again. `loose`: the receiver's records whose
+    questions were too loose in the last settled round; `others_loose`: by other owner, how many of its questions to the
+    receiver were. `aside`: the receiver's records that were set aside in it, by asker; `kept`: the receiver's open
+    records whose earlier question is asked once more. `tallies`: the last settled round, by other owner. `voided`:
+    numbers of the void rounds so far, for owners that were not there.
     """
 
     open: dict[Name, Open]
@@ -198,8 +198,8 @@ class Round(Shape):
 
 
 class Records(Shape):
-    """owner to owner, relayed, once a round: the public part of a key made for this asker and round, and behind it the
-    encrypted open records, locked, with what unlocks them in an envelope that only the receiver opens.
+    """owner to owner, relayed, once per round: the public part of a key made for this asker and round, followed by the
+    encrypted open records, locked; and what unlocks them, in an envelope that only the receiver can open.
     """
 
     count: Annotated[Position, KNOWN]
@@ -208,7 +208,7 @@ class Records(Shape):
 
 
 class Answers(Shape):
-    """owner to owner, relayed and sealed for it: the encrypted answers of all asked questions over the records of
+    """owner to owner, relayed and sealed for the receiver: the encrypted answers of all questions about the records of
     `peer`, with a commitment to the asker's list.
     """
 
@@ -233,8 +233,8 @@ class Listed(Shape):
 
 
 class Opened(Shape):
-    """owner to coordinator: the answers of `peer` about this owner's records are open; the keyed hashes of what came
-    out.
+    """owner to coordinator: the answers of `peer` about this owner's records have been opened; these are the keyed
+    hashes of the result.
     """
 
     peer: Annotated[Name, KNOWN]
@@ -256,18 +256,20 @@ _LAST = Nothing("rounds before said it; for the last one a `round` is counted th
 
 
 class Pairing(Shape):
-    """The result of one pairing: the labels row by row, one byte a pair, own name sorted first or not."""
+    """The result of one pairing: the labels row by row, one byte per pair. Rows are those of the owner whose name sorts
+    first, whether it is the receiver or not.
+    """
 
     peer: Annotated[Name, KNOWN]
     enriched: Annotated[
         tuple[Position, ...], Tells(lambda sizes: sizes.others if sizes.offers else 0.0, "which records keys chose")
     ]
-    """The other's records that were chosen by blocking keys, by their places in its sample."""
+    """The other owner's records that were chosen by blocking keys, by their places in its sample."""
     labels: Annotated[Locked, Tells(lambda sizes: sizes.released, "what is released of the labels")]
     aside: Annotated[tuple[Position, ...], _LAST]
-    """Own records that were set aside."""
+    """The receiver's records that were set aside."""
     tallies: Annotated[tuple[Tally, ...], _LAST]
-    """Of every round, first to last."""
+    """One for every round, first to last."""
 
 
 EndReason = Literal["agreed", "rounds", "budget", "closed", "left", "loose", "void"]
@@ -275,7 +277,7 @@ EndReason = Literal["agreed", "rounds", "budget", "closed", "left", "loose", "vo
 
 
 class Truth(Shape):
-    """coordinator to owner: the study is over; the agreed labels."""
+    """coordinator to owner: the study is over, and these are the agreed labels."""
 
     reason: Annotated[EndReason, Tells(lambda _: log2(len(get_args(EndReason))), "why the study ended")]
     pairings: Annotated[tuple[Pairing, ...], Field(max_length=100)]
@@ -324,7 +326,7 @@ class Message:
     sequence: int
     body: Body
     previous: str = ""
-    """Digest of the coordinator's message before; empty where there was none."""
+    """Digest of the coordinator's message before, or empty if there was none."""
     blind: str = ""
     """Of the coordinator's messages: 32 bytes that nobody but sender and receiver knows."""
 
@@ -335,7 +337,7 @@ class Message:
 
     @property
     def slot(self) -> str:
-        """Where there can be only one message: sender, kind, round, and whom it is about."""
+        """Names the place that only one message can have: sender, kind, round, and whom it is about."""
         about = getattr(self.body, "peer", "") or self.receiver
         return f"{self.sender} {self.kind} {self.round} {about}"
 
@@ -382,7 +384,9 @@ class Signed:
         return self.message.digest
 
     def check(self, *, study: str, receiver: str, signing_key: str) -> None:
-        """The message belongs to this study, is meant for this receiver, and its signature holds under this key."""
+        """Check that the message belongs to this study, is meant for this receiver, and carries a signature with this
+        key.
+        """
         if self.message.study != study:
             raise WrongStudy("The message names another agreement than this study's.")
         if self.message.receiver != receiver:
@@ -406,7 +410,7 @@ def sign(message: Message, signer: Signer) -> Signed:
 
 
 def parse(wire: bytes) -> Signed:
-    """Read a message. Says nothing about who wrote it: `Signed.check` does."""
+    """Read a message. This says nothing about who wrote it: `Signed.check` does."""
     if len(wire) > LARGEST:
         raise MalformedMessage(f"The message has {len(wire)} bytes; {LARGEST} are allowed.")
     signature, text = _split(wire)

@@ -1,10 +1,10 @@
-"""Who has to do what next, decided in one place for every party: commands, pages and logs all say what stands here.
+"""Who has to do what next, decided in one place for every party: commands, pages and logs all say what is decided here.
 
-1. What this side can do itself goes first: a person's step ("you") and its machine's ("machine"). Both may be there at
+1. What this side can do itself comes first: a person's step ("you") and its machine's ("machine"). Both may be there at
    once: records can be encrypted while questions are written.
-2. Others are named only where this side can do nothing: whoever is told to wait cannot help by acting.
-3. Where the study is over there is no step.
-4. The coordinator names owners by what it has not got from them yet, and its own machine where work waits for it.
+2. Others are named only if this side can do nothing: whoever is told to wait cannot help by acting.
+3. When the study is over, there is no step.
+4. The coordinator names the owners from which something is missing, and its own machine if work waits for it.
 
 An owner's step is true of what it knows; news that it has not fetched yet may change it.
 """
@@ -41,6 +41,10 @@ AHEAD = (
     "The coordinator does not know messages any more that it has sent: it was restored from an old backup. It may catch"
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
+_OTHERS_AHEAD = (
+    "The coordinator was restored from an old backup and has forgotten messages that {} has. {} has to run; where it"
+    " says that the study cannot go on, the coordinator has to restore a newer backup, or begin the study again."
+)
 _RESTORED = (
     "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
     " restore a newer backup"
@@ -71,7 +75,7 @@ class NextStep:
     sentence: str
 
     def by_folder(self) -> NextStep:
-        """The same where messages go by a folder: nobody says whether what this side made has arrived."""
+        """The same step if messages go by a folder: there nobody says whether what this side made has arrived."""
         return replace(self, sentence=f"{self.sentence} {_CARRY}") if self.who == "others" else self
 
 
@@ -82,15 +86,15 @@ def of_owner(
     saved: int = 0,
     kept: bool = True,
     unsent: bool = False,
-    ahead: bool = False,
+    ahead: Collection[str] = (),
 ) -> list[NextStep]:
     """What has to happen next, as an owner sees it; empty when the study is over.
 
     `saved`: records of the current round that have a question. `kept`: the sampled rows are in the store. `unsent`:
-    messages wait in the outbox. `ahead`: the coordinator has forgotten messages that came here. Others' messages may
-    bring it forward again; where they were made after what is forgotten, every owner waits for the others.
+    messages wait in the outbox. `ahead`: the owners that have messages which the coordinator has forgotten. Others'
+    messages may bring it forward again; where they were made after what is forgotten, every owner waits for the others.
     """
-    if ahead:
+    if state.name in ahead:
         return [NextStep("others", "restored", AHEAD)]
     if state.truth is not None:
         return []
@@ -105,7 +109,10 @@ def of_owner(
     if unsent:
         own.append(NextStep("machine", "send", SEND))
     others = _of_others(agreement, state)
-    if state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
+    if ahead:
+        names = " and ".join(sorted(ahead))
+        others = [("restored", _OTHERS_AHEAD.format(names, names))]
+    elif state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
         joins = [("join", f"{peer} has to join again, with a new invitation of the coordinator.")
                  for peer in state.keys.awaited]  # fmt: skip
         others = [*joins, *(one for one in others if one[0] in ("records", "answers"))]
@@ -176,7 +183,7 @@ def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str,
 
 
 def _one_of(peers: Sequence[str]) -> str:
-    """An owner does not see what others have sent to each other, so it knows only that one of them is next."""
+    """An owner does not see what others send each other, so it only knows that one of them is next."""
     return f"{' or '.join(peers)} has"
 
 
@@ -221,14 +228,14 @@ def _awaited(agreement: Agreement, state: facts.StudyState, name: str) -> str | 
         return "records"
     answered = current.answers.keys() & current.listed.keys()
     if any(direction_of(name, peer) in current.records.keys() - answered for peer in peers):
-        return "answers"  # where the others' records are not there yet, nothing can be answered
+        return "answers"  # until the others' records are there, nothing can be answered
     if any(direction_of(peer, name) in current.answers.keys() - current.opened.keys() for peer in peers):
         return "open"
     return None
 
 
 def _is_to_sample(state: facts.StudyState, name: str) -> bool:
-    """Whether an owner's machine has the next step in drawing an enriched sample."""
+    """Whether the next step in drawing an enriched sample is up to this owner's machine."""
     known, peers = state.owners[name], facts.peers_in(state, name)
     if len(known.offered) < len(peers) or not facts.all_confirmed(state):
         return len(known.offered) < len(peers)

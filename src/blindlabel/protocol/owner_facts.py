@@ -1,4 +1,4 @@
-"""What an owner knows of a round, and of the drawing of its sample: parts of the state in `owner_rules`."""
+"""What an owner knows about a round and about drawing its sample: parts of the state in `owner_rules`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blindlabel.protocol.shape import Amount, Blob, Hex32, Name, Position, Shape
 
 
 class ToOpen(Shape):
-    """Answers of another owner about this owner's records, as they came."""
+    """Another owner's answers about this owner's records, as they came."""
 
     answers: messages.Answers
     digest: Hex32
@@ -20,31 +20,31 @@ class OwnRound(Shape):
     """One round, as its owner sees it."""
 
     ask: tuple[Position, ...]
-    """Own records that are open in any pairing: a question is written about each."""
+    """This owner's records that are open in any pairing: a question is written about each."""
     open: dict[Name, messages.Open] = Field(default_factory=dict)
-    """Open records by other owner: own ones, asked of it and served to it, and those that it serves."""
+    """Open records by other owner: this owner's, which are asked of it and served to it, and those that it serves."""
     repeats: bool = False
-    """Whether the round before is void, and the same questions are asked again."""
+    """Whether the previous round is void, and the same questions are asked again."""
     kept: tuple[Position, ...] = ()
-    """Own open records whose question of the round before is asked once more."""
+    """This owner's open records whose earlier question is asked once more."""
     carried: bool = False
     """Whether the questions of the void round, or those that are kept, have been taken over."""
     loose: tuple[Position, ...] = ()
-    """Own records whose questions were too loose in the round before."""
+    """This owner's records whose questions were too loose in the previous round."""
     aside: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """Own records that the round before set aside, by asker."""
+    """This owner's records that the previous round set aside, by asker."""
     others_loose: dict[Name, Amount] = Field(default_factory=dict)
     tallies: dict[Name, Tally] = Field(default_factory=dict)
-    """How the round before went, by other owner."""
+    """How the previous round went, by other owner."""
     handed_in: bool = False
     served: dict[Name, Blob] = Field(default_factory=dict)
-    """Own encrypted records, by receiver."""
+    """This owner's encrypted records, by receiver."""
     records: dict[Name, messages.Records] = Field(default_factory=dict)
     """Encrypted records of the others."""
     answers: dict[Name, Blob] = Field(default_factory=dict)
-    """Own answers, by whose records they are about."""
+    """This owner's answers, by the owner of the records they are about."""
     to_open: dict[Name, ToOpen] = Field(default_factory=dict)
-    """Answers about own records, by asker."""
+    """Answers about this owner's records, by asker."""
     opened: dict[Name, Blob] = Field(default_factory=dict)
     """What was opened, as a list of keyed hashes, by asker."""
     refused: bool = False
@@ -55,14 +55,14 @@ class OwnSampling(Shape):
     """How far an owner is in drawing its enriched sample. See `blocking`."""
 
     offered: tuple[Name, ...] = ()
-    """To whom own keys have been offered."""
+    """The owners to whom this owner has offered its keys."""
     offers: dict[Name, Blob] = Field(default_factory=dict)
     """What the others offered."""
     blinded: tuple[Name, ...] = ()
     """Whose offers have been blinded and handed to the coordinator."""
     chosen: messages.Chosen | None = None
     passed_on: tuple[Name, ...] = ()
-    """To whom it has been passed on which of its offers were chosen."""
+    """The owners who have been told which of their offers were chosen."""
     picked: dict[Name, Blob] = Field(default_factory=dict)
-    """Which own offers were chosen, by the owner that passed it on."""
+    """Which of this owner's offers were chosen, by the owner that passed it on."""
     is_sampled: bool = False

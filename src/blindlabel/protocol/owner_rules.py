@@ -1,27 +1,27 @@
-"""What an owner knows of a study, what the coordinator's messages add to that, and what it does next. No input, no
+"""What an owner knows about a study, what the coordinator's messages add to that, and what it does next. No input or
 output, no keys.
 
-1. The coordinator's messages are numbered; they are taken in that order. A number already taken is harmless when it is
+1. The coordinator's messages are numbered and accepted in that order. A number already taken is harmless when it is
    the same message and `Forked` when it is another; a number too far ahead is `TooEarly` (the owner fetches again,
-   nothing is lost). Each names the one before it, and one that names another is `Forked` too: the coordinator was
-   restored from an old backup and went on differently.
+   nothing is lost). Each names the one before it; one that names another is `Forked` too: the coordinator was
+   restored from an old backup and continued differently.
 2. Every message of the coordinator carries its signature, under the key that came with the invitation. A message of
    another owner comes inside a relay and carries that owner's signature, under the key that stands in the keys message.
 3. Nothing is sampled, encrypted, asked or opened before this owner has confirmed, out of band, the verification words
    of every other owner; in a round, of all that take part in it.
-4. The questions of a round are fixed when the round is handed in; after that they do not change, so all other owners'
-   records are asked the same. A round that asks nothing of this owner is handed in from the start.
+4. The questions of a round are fixed when the round is handed in, so all other owners are asked the same. A round that
+   asks nothing of this owner is handed in from the start.
 5. Each thing is sent once a round: records for each asker, answers (with their list) for each holder of records, and
    where answers come here to be opened, a list for each. What has been made is stored before it is sent, and sent again
    as it is after a crash. What comes a second time and differs is refused.
-6. With every poll an owner learns which of its messages the coordinator has (`standing`), and hands over again what it
-   has not; what it has from the owner's own earlier life counts instead of what was made anew (`is_superseded`).
+6. With every poll an owner learns which of its messages the coordinator has (`standing`), and sends the missing ones
+   again. A message from the owner's earlier life counts instead of one that was made again (`is_superseded`).
 7. Owners count rounds themselves: no more than agreed, no more void ones than `MOST_VOID`, and lists of open records
-   that only shrink. What others sent and cannot be used is refused, and the round is void for everybody.
+   that only shrink. If what another owner sent cannot be used, it is refused, and the round is void for everybody.
 
-For an enriched sample there pass, for each other owner and each once: own keys, offered; the other's offers, blinded;
-when the coordinator has chosen, the choice, passed on to the one whose offers they are. When all others have passed
-theirs on, the owner samples. The coordinator's `sample` then says the same rows again and begins the study.
+For an enriched sample an owner sends, once for each other owner: its own keys, offered; the other's offers, blinded;
+and when the coordinator has chosen, the choice, passed on to the owner whose offers they are. When all others have done
+the same, the owner samples. The coordinator's `sample` then repeats these rows and begins the study.
 
 `work` names what can be done now; `next_steps` says who has to do what.
 """
@@ -55,7 +55,7 @@ from blindlabel.protocol.shape import COORDINATOR, Amount, Blob, Hex32, Hex64, N
 
 
 class OwnerState(Shape):
-    """All that an owner has to remember of the protocol."""
+    """Everything that an owner has to remember about the protocol."""
 
     study: Hex32
     name: Name
@@ -63,12 +63,12 @@ class OwnerState(Shape):
     """Its public keys, as the invitation has them."""
     join: messages.Join | None = None
     received: Amount = 0
-    """The number of the coordinator's last message that was taken in."""
+    """The number of the coordinator's last message that was accepted."""
     seen: dict[str, str] = Field(default_factory=dict)
     sent: Amount = 0
     keys: messages.Keys | None = None
     rows: dict[Name, Position] = Field(default_factory=dict)
-    """Of the others' tables: whoever comes back has the same."""
+    """Rows of the others' tables: an owner that comes back must have as many."""
     confirmed: tuple[Name, ...] = ()
     sampling: OwnSampling = OwnSampling()
     sample: messages.Sample | None = None
@@ -89,7 +89,7 @@ class OwnerState(Shape):
 
     @property
     def is_to_carry(self) -> bool:
-        """Whether questions of an earlier round are still to be taken over into the current one."""
+        """Whether questions of an earlier round still have to be carried over into the current one."""
         return any((one.repeats or one.kept) and not one.carried for one in self.rounds[-1:])
 
     @property
@@ -108,7 +108,7 @@ class OwnerState(Shape):
         return list(self.rounds[-1].open) if self.rounds else self.known
 
     def peer(self, name: str) -> messages.Peer:
-        """What is known of another owner."""
+        """What is known about another owner."""
         for peer in self.keys.peers if self.keys else ():
             if peer.name == name:
                 return peer
@@ -117,8 +117,8 @@ class OwnerState(Shape):
 
 @dataclass(frozen=True)
 class OwnerWork:
-    """Something this owner can do now without a person, with regard to another owner: offer, blind, pick and sample
-    (an enriched sample), carry (the questions of a void round, or those that stand), serve, evaluate or open.
+    """Something that this owner's machine can do now, with regard to another owner: offer, blind, pick and sample (for
+    an enriched sample), carry (over the questions of a void round, or those that stand), serve, evaluate or open.
     """
 
     kind: Literal["offer", "blind", "pick", "sample", "carry", "serve", "evaluate", "open"]
@@ -135,7 +135,7 @@ class OwnerStep:
 
 
 def latest(state: OwnerState) -> str:
-    """Digest of the coordinator's last message that was taken in."""
+    """Digest of the coordinator's last message that was accepted."""
     return state.seen.get(str(state.received), "")
 
 
@@ -147,7 +147,7 @@ def send(state: OwnerState, receiver: str, round: int, body: messages.Body) -> O
 
 
 def require_confirmed(state: OwnerState) -> None:
-    """Refuse to go on before every other owner is confirmed: whoever is not might be the coordinator itself."""
+    """Refuse to go on until every other owner is confirmed: an unconfirmed one might be the coordinator itself."""
     missing = [peer for peer in state.peers if peer not in state.confirmed]
     if missing or not state.peers:
         raise InputError(
@@ -198,17 +198,17 @@ def takes_relayed(agreement: Agreement, state: OwnerState, sender: str, body: me
 
 
 def has_offered(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
-    """Own keys are blinded and sealed for this owner."""
+    """This owner's keys are blinded and sealed for the other."""
     return _once(state, "offered", peer, peer, messages.Offered(blob=blob))
 
 
 def has_blinded(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
-    """The offers of this owner are blinded once more."""
+    """The other owner's offers are blinded once more."""
     return _once(state, "blinded", peer, COORDINATOR, messages.Blinded(peer=peer, blob=blob))
 
 
 def has_picked(state: OwnerState, peer: str, blob: Blob) -> OwnerStep:
-    """It is sealed for this owner which of its offers were chosen."""
+    """The list of the other's offers that were chosen is sealed for it."""
     return _once(state, "passed_on", peer, peer, messages.Picked(blob=blob))
 
 
@@ -255,7 +255,7 @@ _FORKED = (
 
 
 def handle(agreement: Agreement, state: OwnerState, signed: Signed) -> OwnerState:
-    """Take in one message of the coordinator."""
+    """Accept one message of the coordinator."""
     message = signed.message
     if message.sender != COORDINATOR:
         raise WrongSender("Only the coordinator's messages come this way.")
@@ -317,7 +317,7 @@ def _sample(agreement: Agreement, state: OwnerState, _: Message, sample: message
     if agreement.sampling.by_keys and (not chosen or set(chosen.uniform) - set(sample.positions)):
         raise NotFitting("The coordinator's sample leaves out rows that it drew.")
     if state.reopened and state.sample and state.sample.positions == sample.positions:
-        others = {**state.sample.others, **sample.others}  # how large the sample is of whoever came back
+        others = {**state.sample.others, **sample.others}  # the size of the sample of the owner that came back
         return state.model_copy(update={"sample": sample.model_copy(update={"others": others})})
     return _first(state, "sample", sample)
 
@@ -431,7 +431,7 @@ def confirms(state: OwnerState, peer: str) -> OwnerStep:
 
 
 def has_served(state: OwnerState, round: int, peer: str, blob: Blob, key: bytes) -> OwnerStep:
-    """The open records are encrypted and locked for this owner, and their key is in an envelope for it."""
+    """The open records are encrypted and locked for the other owner, and their key is in an envelope for it."""
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].served:
         return OwnerStep(state)
@@ -450,8 +450,8 @@ def hands_in(state: OwnerState, round: int) -> OwnerState:
 
 
 def carries(state: OwnerState, round: int) -> OwnerState:
-    """The questions of the void round before, or those that stand, are taken over. Where a void round was handed in, it
-    is so again; where all questions stand, nobody has to look.
+    """The questions of the void round, or those that stand, are carried over. If the void round was handed in, this one
+    is too; if all questions stand, nobody has to look.
     """
     if round != state.round or state.truth is not None or state.rounds[-1].carried:
         return state
@@ -469,8 +469,8 @@ class List:
 
 
 def has_answered(state: OwnerState, round: int, peer: str, blob: Blob, asked: str, listed: List) -> OwnerStep:
-    """The questions of the round are evaluated over this owner's records: the answers go to it, the list to the
-    coordinator. Both messages are made together, and once. `asked` is the commitment to the questions.
+    """The questions of the round are evaluated over the other owner's records: the answers go to it, the list to the
+    coordinator. Both messages are made together, and only once. `asked` is the commitment to the questions.
     """
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].answers:
@@ -495,7 +495,7 @@ def has_answered(state: OwnerState, round: int, peer: str, blob: Blob, asked: st
 
 
 def has_opened(state: OwnerState, round: int, peer: str, blob: Blob) -> OwnerStep:
-    """The answers of this owner about own records are open; `blob` is the list of what came out."""
+    """The other owner's answers about this owner's records have been opened; `blob` is the list of results."""
     require_confirmed(state)
     if round != state.round or state.truth is not None or peer in state.rounds[-1].opened:
         return OwnerStep(state)
@@ -506,7 +506,7 @@ def has_opened(state: OwnerState, round: int, peer: str, blob: Blob) -> OwnerSte
 
 
 def refuses(state: OwnerState, round: int, peer: str, kind: Literal["records", "answers"]) -> OwnerStep:
-    """What this owner sent in the round cannot be used: the round is void."""
+    """What the other owner sent in the round cannot be used: the round is void."""
     if round != state.round or state.truth is not None or state.rounds[-1].refused:
         return OwnerStep(state)
     state = _with_round(state, round, refused=True)
@@ -530,9 +530,10 @@ def direction(state: OwnerState, round: int, asker: str, holder: str, answers: B
 
 
 def is_superseded(message: Message, refusal: ProtocolError) -> bool:
-    """Whether a refused message may be dropped. The coordinator has another in its place: this owner was restored from
-    a backup, and what its earlier life sent counts (a different join is another's). Or its round is over: the study was
-    ended meanwhile."""
+    """Whether a refused message may be dropped. Either the coordinator has another in its place: this owner was
+    restored from a backup, and what its earlier life sent counts (a different join is somebody else's). Or its round is
+    over: the study ended in the meantime.
+    """
     return message.kind != "join" and isinstance(refusal, (Replayed, WrongRound))
 
 
@@ -544,8 +545,8 @@ def _all_confirmed(state: OwnerState) -> bool:
 
 
 def work(agreement: Agreement, state: OwnerState) -> list[OwnerWork]:
-    """What can be done now, in order: nothing before everybody is confirmed; own records first, since others wait for
-    them; evaluation when the round is handed in and the records are there.
+    """What can be done now, in order: nothing until everybody is confirmed; serving records first, because others wait
+    for them; evaluation when the round is handed in and the records are there.
     """
     if state.truth is not None or not _all_confirmed(state):
         return []

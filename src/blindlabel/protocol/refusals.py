@@ -1,7 +1,7 @@
 """What can be wrong with a message. The `code` of an error is part of the interface: it travels over HTTP and is what
 test vectors name.
 
-Errors say whether sending the same message again later can help (`again`): a sender keeps such a message in its outbox
+Errors say whether it can help to send the same message again later (`again`): the sender then keeps it in its outbox
 and tries once more.
 """
 
@@ -38,9 +38,7 @@ class WrongStudy(ProtocolError):
 
 
 class WrongSender(ProtocolError):
-    """A message from somebody who is no party of the study, or who may not send this kind, or whose signature does not
-    hold.
-    """
+    """A message from somebody who is no party of the study, or may not send this kind, or whose signature is wrong."""
 
     code = "sender"
 
@@ -79,14 +77,16 @@ class Forked(ProtocolError):
 
 
 class TwoLives(ProtocolError):
-    """Two copies of one workspace, or of the coordinator's database, speak. Where one is stopped, this may go on."""
+    """Two copies of one workspace, or of the coordinator's database, speak. If one of them is stopped, this can
+    go on.
+    """
 
     code = "life"
     again = True
 
 
 def two_copies(owner: str) -> str:
-    """What is said to a life that does not follow the one that was heard last."""
+    """What to tell a life that does not follow the one that was heard last."""
     return (
         f"Nothing shows that the copy of the workspace of {owner} that was heard last has ended. Was a backup restored,"
         " the folder or the machine copied, or the machine started anew? If another copy runs, stop one of the two;"
@@ -100,12 +100,6 @@ class NotFitting(ProtocolError):
     code = "content"
 
 
-ALL: dict[str, type[ProtocolError]] = {
-    kind.code: kind
-    for kind in (
-        ProtocolError, MalformedMessage, UnknownVersion, WrongStudy, WrongSender, WrongReceiver, WrongRound,
-        Replayed, TooEarly, Forked,
-        TwoLives, NotFitting,
-    )
-}  # fmt: skip
+_KINDS: list[type[ProtocolError]] = [ProtocolError, *ProtocolError.__subclasses__()]
+ALL = {kind.code: kind for kind in _KINDS}
 """Every error by its code, so that a refusal that came over the wire becomes the same error again."""

@@ -1,18 +1,18 @@
-"""The coordinator's rules of a round: what owners send in it, when it is settled, and when it is void. See
-`coordinator`.
+"""The coordinator's rules for a round: what owners send in it, when it is settled, and when it is void. See
+`coordinator_rules`.
 
-A round asks every owner about its open records and has it serve them. In each direction of a pairing (an asker, and the
-holder of the records) there pass, each once:
+A round has every owner ask about its open records, and serve them. In each direction of a pairing (an asker, and the
+holder of the records) these are sent, each once:
 
 1. the holder's records, relayed to the asker;
 2. the asker's answers, relayed to the holder, who opens them, with a commitment to the asker's list;
 3. the asker's list (`listed`), which must open the commitment, and the holder's (`opened`), which names the answers
    that it opened. The coordinator compares the two.
 
-A round is settled when all directions have their outcomes, so nobody learns anything of one direction before the other
-is opened. Where something cannot be used (a holder or an asker refuses what came, a list does not fit its commitment or
-the other list), the round is void for everybody: its number is never used again, and the same questions are
-asked once more, under new keys. At most `MOST_VOID` rounds may be void.
+A round is settled when all directions have their outcomes, so nobody learns anything about one direction before the
+other is opened. If something cannot be used (a holder or an asker refuses what came, a list does not fit its commitment
+or the other list), the round is void for everybody: its number is never used again, and the same questions are asked
+once more, under new keys. At most `MOST_VOID` rounds may be void.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ from blindlabel.protocol.refusals import NotFitting, TooEarly, WrongReceiver, Wr
 from blindlabel.protocol.shape import Blob, Locked
 
 MOST_LOOSE = 2
-"""Rounds in which more than half of an owner's questions were too loose; then the study stops for people to look."""
+"""After this many rounds in which more than half of an owner's questions were too loose, the study stops, so that
+people can have a look.
+"""
 
 
 def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudyStep:
-    """Take in a message of the current round."""
+    """Accept a message of the current round."""
     message, body = signed.message, signed.message.body
     if message.round > state.round or not state.rounds:
         raise TooEarly(f"A {message.kind} message for round {message.round}; the study is in round {state.round}.")
@@ -109,7 +111,7 @@ def _listed(agreement: Agreement, state: StudyState, sender: str, listed: messag
 
 
 def _is_committed(state: StudyState, direction: str) -> bool:
-    """Whether list and answers of a direction belong together, as far as both are here."""
+    """Whether the list and the answers of a direction belong together, if both are here."""
     listed, answers = state.rounds[-1].listed.get(direction), state.rounds[-1].answers.get(direction)
     if listed is None or answers is None:
         return True
@@ -134,14 +136,14 @@ def _check_size(state: StudyState, direction: str, kind: str, blob: Blob) -> Non
 
 
 def read(state: StudyState, round: int, direction: str, outcomes: Locked) -> StudyState:
-    """The outcomes of a direction are there."""
+    """The outcomes of a direction have been made."""
     if round != state.round or state.ended or direction not in state.rounds[-1].answers:
         return state
     return _with_current(state, read={**state.rounds[-1].read, direction: outcomes})
 
 
 def forget(state: StudyState, round: int, lost: Collection[str]) -> StudyState:
-    """The outcomes of these directions are gone, as no backup has them: the lists are to be compared once more."""
+    """The outcomes of these directions are lost (no backup has them): the lists must be compared once more."""
     if round != state.round or state.ended or state.rounds[-1].is_over:
         return state
     return _with_current(state, read={key: made for key, made in state.rounds[-1].read.items() if key not in lost})
@@ -196,7 +198,7 @@ def settle(
 
 
 def labelled(agreement: Agreement, state: StudyState, labels: Mapping[str, labelling.Labels]) -> StudyStep:
-    """The state with these labels, and with what of them goes to owners."""
+    """The state with these labels, and with the part of them that goes to owners."""
     salt = bytes.fromhex(state.salt)
     named = {"labels": dict(state.labels), "released": dict(state.released)}
     bodies: list[bytes] = []
@@ -219,7 +221,7 @@ def go_on(
     if not any(still_open.values()) and not (waits and state.asked_anew < agreement.rounds):
         return end(agreement, step, "agreed")
     if not any(still_open.values()):
-        return step  # the next round begins when whoever was lost is back
+        return step  # the next round begins when the lost owner is back
     if state.asked_anew >= agreement.rounds:
         return end(agreement, step, "rounds")
     for owner in askers(still_open):
@@ -239,8 +241,8 @@ def begin(
     *,
     repeats: Collection[str] = (),
 ) -> StudyStep:
-    """Begin the next round: everybody asks about, and serves, its open records, in each pairing by itself. For those
-    in `kept` the question of before stands; owners named in `repeats` ask the same as in the void round before.
+    """Begin the next round: everybody asks about, and serves, its open records, in each pairing separately. For those
+    in `kept` the earlier question stands; owners named in `repeats` ask the same as in the void round.
     """
     asked = dict(sorted(still_open.items()))
     own = {owner: of_owner(asked, owner) for owner in askers(asked)}
@@ -283,7 +285,7 @@ def end(agreement: Agreement, step: StudyStep, reason: messages.EndReason) -> St
 
 
 def tell_truth(agreement: Agreement, step: StudyStep, owner: str, reason: messages.EndReason) -> StudyStep:
-    """The study is over for this owner: it gets its labels as they stand, if its sample is drawn."""
+    """The study is over for this owner: it gets its labels as they stand, if its sample has been drawn."""
     state, results = step.state, []
     for peer in agreement.peers(owner) if state.owners[owner].away != "lost" else ():
         if (key := key_of(owner, peer)) not in state.released:
@@ -307,7 +309,9 @@ def tell_truth(agreement: Agreement, step: StudyStep, owner: str, reason: messag
 
 
 def _tallies(state: StudyState, number: int, owner: str) -> dict[str, Tally]:
-    """How a settled round went for an owner, by the others that were there with what they have now."""
+    """How a settled round went for an owner, by the others that took part in it with the workspaces that they
+    have now.
+    """
     since, tallies = state.owners[owner].since, state.rounds[number - 1].tallies if number else {}
     return {
         peer: tallies[key]
@@ -317,8 +321,8 @@ def _tallies(state: StudyState, number: int, owner: str) -> dict[str, Tally]:
 
 
 def _still_open(state: StudyState, labels: Mapping[str, labelling.Labels]) -> dict[str, tuple[int, ...]]:
-    """By direction, the sampled records of the first owner that stand on an open pair with the second, for all that
-    take part.
+    """By direction, the asker's sampled records that are in an open pair with the holder, for all owners that take
+    part.
     """
     found: dict[str, tuple[int, ...]] = {}
     for first, second in labelling.pairings(owner for owner in state.samples if not state.owners[owner].away):

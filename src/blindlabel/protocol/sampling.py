@@ -1,19 +1,19 @@
-"""Choosing the rows that are labelled. Positions come out ascending, so that their order says nothing; what is drawn is
-a position in its owner's secret order of its rows (`parties.joining.secret_order`), so neither does the position.
+"""Choosing the rows that are labelled. Positions come out in ascending order, so that their order says nothing. They
+are positions in an owner's secret order of its rows (`parties.joining.secret_order`), so they say nothing either.
 
 - uniform: every set of rows is equally likely;
 - rows: the agreement names them;
-- enriched: a part of the rows by blocking keys that both owners have, without showing the keys (`blocking`); the rest
+- enriched: some of the rows by blocking keys that both owners have, without showing the keys (`blocking`), the rest
   uniformly;
 - candidates: the rows of pairs that the coordinator drew from a linkage's list (`estimates.candidate_pairs`), whose
   hash stands in the agreement. Of all pairs of these rows only the drawn ones are labelled.
 
-Where a linkage is to be judged (candidates; uniform with `estimates`) the coordinator draws rows by their numbers in
-the linkage's tables, and so knows which they are. Then positions come in an order of chance instead: a record's place
-in the sample tells other owners nothing of its row.
+If a linkage is to be judged (candidates; uniform with `estimates`), the coordinator draws rows by their numbers in the
+linkage's tables, and so knows which they are. Then positions come in random order instead: a record's place in the
+sample tells other owners nothing about its row.
 
-Which kinds there are, and what each means for the rest of the protocol, is asked of `Sampling` and of nothing else.
-Chance comes from `Draw`; outside of simulations that is `secrets.randbelow`.
+Only `Sampling` knows which methods there are, and what each means for the rest of the protocol. Randomness comes from
+`Draw`; outside simulations that is `secrets.randbelow`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from blindlabel.settings import Setting
 
 _Thing = TypeVar("_Thing")
 Draw = Callable[[int], int]
-"""A whole number from 0 to below the argument, each equally likely."""
+"""A whole number from 0 up to but not including the argument, each equally likely."""
 
 KEYS_PER_ROW = 8
 """Blocking keys of a row, at most."""
 CLASSES = 6
-"""Of labelled pairs: linked or not; match, no match, not certain."""
+"""Classes of labelled pairs: linked or not; match, no match, not certain."""
 SHARE_ABOVE = 0.4
-"""Of the pairs that are drawn from a list, this many are linked ones."""
+"""The share of linked pairs among those that are drawn from a list."""
 
 
 class Sampling(Shape):
@@ -134,8 +134,8 @@ class Sampling(Shape):
 
     @property
     def named_bits(self) -> int:
-        """Bits that say which rows of one table are sampled, where the agreement names them or the coordinator draws
-        them by number.
+        """Bits that say which rows of one table are sampled, if the agreement names them or the coordinator draws them
+        by number.
         """
         named = self.rows.values() if self.method == "rows" else ()
         found = [len(rows) * log2(max(rows) + 2) for rows in named if rows]
@@ -143,17 +143,17 @@ class Sampling(Shape):
         return ceil(max(found, default=0))
 
     def named(self, owner: str) -> tuple[int, ...]:
-        """The rows of an owner that the agreement names; none where they are drawn."""
+        """The rows of an owner that the agreement names; none if they are drawn."""
         return tuple(sorted(self.rows[owner])) if self.method == "rows" else ()
 
     def drawn(self, owner: str, size: int, draw: Draw) -> tuple[int, ...]:
-        """Rows of an owner's table of this size, where nothing has to be exchanged for it."""
+        """Rows of an owner's table of this size, if owners need not exchange anything for it."""
         found = tuple(choose(range(size), self.records, draw))
         return self.named(owner) or (found if self.estimates else tuple(sorted(found)))
 
     def expected_matches(self, rows: int) -> dict[str, float]:
-        """Matches in a sample of this many records, by method: at most this many on average, if every row had a match
-        in a table of the same size, keys found one each, and every linked pair of a list were one.
+        """Matches in a sample of a table with this many rows, by method: at most this many on average, if every row had
+        a match in a table of the same size, every key found one, and every linked pair of a list were one.
         """
         drawn = min(rows, self.records)
         part = drawn - int(0.5 * drawn)
@@ -165,7 +165,7 @@ class Sampling(Shape):
         }
 
     def misfit(self, owner: str, rows: int, fingerprint: str = "") -> str:
-        """Why a table cannot be the one that the linkage was made from; empty where nothing speaks against it."""
+        """Why a table cannot be the one that the linkage was made from, or empty if nothing speaks against it."""
         wanted, known = self.tables.get(owner, rows), self.fingerprints.get(owner, fingerprint)
         if wanted != rows:
             return f"The linkage's table of {owner} has {wanted:,} rows, and this one {rows:,}: rows would be confused."
@@ -174,9 +174,9 @@ class Sampling(Shape):
         return ""
 
     def matching(self, rows: int) -> float:
-        """The share of all pairs of a sample that is expected to match, of two tables of this size where each row has
-        one partner. Rows that are named are taken to be named for their partners. Keys bring partners and look-alikes
-        alike, so a sample that is enriched is no easier than a uniform one.
+        """The share of all pairs of a sample that is expected to match, for two tables of this size in which each row
+        has one partner. Rows that are named are assumed to be named for their partners. Keys bring both partners and
+        look-alikes, so an enriched sample is no easier than a uniform one.
         """
         return 1 / max(1, self.records if self.method == "rows" else rows)
 
@@ -213,8 +213,8 @@ class Sampling(Shape):
 
 
 def choose(rows: Sequence[_Thing], wanted: int, draw: Draw) -> list[_Thing]:
-    """This many of these (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without
-    copying big tables.
+    """`wanted` of these (or all), every set equally likely: the first steps of a Fisher-Yates shuffle, without copying
+    big tables.
     """
     moved: dict[int, int] = {}
     chosen = []
@@ -231,9 +231,9 @@ def uniform(size: int, wanted: int, draw: Draw = secrets.randbelow) -> tuple[int
 
 
 def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
-    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of two
-    attributes' first words (which outlast an error further on); further words. What is common is left
-    out later (`blocking.rare_keys`).
+    """A row's blocking keys in clear, the most telling first: each attribute's first word; the beginnings of the first
+    words of two attributes (which survive an error further on); further words. Common keys are left out later
+    (`blocking.rare_keys`).
     """
     words = {
         number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)

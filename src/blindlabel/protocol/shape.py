@@ -1,6 +1,6 @@
-"""The common ground of everything that travels or is stored: immutable, strictly typed, nothing unknown in it.
+"""The base of everything that travels or is stored: immutable, strictly typed, without unknown fields.
 
-Also the canonical JSON text, the only form in which messages and agreements are hashed and signed.
+It also has the canonical JSON text, the only form in which messages and agreements are hashed and signed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NAME = r"^[a-z0-9][a-z0-9-]{0,39}$"
 """What an owner may be called: it becomes part of file names and addresses."""
 
 COORDINATOR = "coordinator"
-"""The coordinator's name as a sender and receiver; no owner may be called so."""
+"""The coordinator's name as a sender and receiver; no owner may have it."""
 
 Amount = Annotated[int, Field(ge=0, le=2**53)]
 Position = Annotated[int, Field(ge=0, le=2**40)]
@@ -38,7 +38,7 @@ class Shape(BaseModel):
 
 
 class Blob(Shape):
-    """A large body that travels beside its message: named by its hash, so that it cannot be exchanged for another."""
+    """A large body that travels beside its message, named by its hash so that it cannot be swapped for another."""
 
     hash: Hex32
     """BLAKE2b with 32 bytes."""

@@ -1,4 +1,4 @@
-"""What a field of a message can tell whoever gets it: declared beside the field, summed by `account`.
+"""What a field of a message can tell its receiver: declared beside the field, summed up by `account`.
 
 A field declares `Tells`, a number of bits as a function of how many records are open, or `Nothing`, with the reason. A
 field whose type is a shape of its own declares nothing: the fields of that shape do. `declared` finds what is missing.
@@ -15,7 +15,7 @@ from blindlabel.protocol.shape import Shape
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the bits of a message depend on, for one pairing: whoever gets it has `own` open records."""
+    """What the bits of a message depend on, for one pairing; its receiver has `own` open records."""
 
     own: int
     others: int
@@ -28,7 +28,7 @@ class Sizes:
     outcome: float = 0.0
     """Bits of one answer."""
     listed: float = 0.0
-    """Bits that say which rows were drawn, where they were drawn from a linkage's list; else that is chance."""
+    """Bits that say which rows were drawn, if they were drawn from a linkage's list; otherwise they are random."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ HIDDEN = Nothing("it is encrypted or a commitment, with secret random bytes")
 
 
 def declared(shape: type[Shape]) -> Iterator[tuple[str, Tells | Nothing | None]]:
-    """Every field of a shape and of the shapes in it, with its declaration; None where there is none."""
+    """Every field of a shape and of the shapes in it, with its declaration, or None if there is none."""
     for name, field in shape.model_fields.items():
         said = next((one for one in field.metadata if isinstance(one, Tells | Nothing)), None)
         inner = [one for one in _types(field.annotation) if issubclass(one, Shape)]

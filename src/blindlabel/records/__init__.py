@@ -1,1 +1,1 @@
-"""Tables of records: reading them, preparing their text alike on both sides, and making synthetic ones."""
+"""Tables of records: reading them, preparing their text the same way on both sides, and making synthetic ones."""

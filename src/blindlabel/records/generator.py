@@ -5,11 +5,11 @@ Persons are made after the manner of Febrl: the same error kinds (typing, scanni
 and the missing rates that the publication's table gives. Everything follows from the seed, on any machine. Nothing here
 is secret, so `random` is right.
 
-Damage strikes the rows of both tables alike, whether a row has a partner or not, and ids are random numbers: neither
-tells the truth.
+Errors are made in the rows of both tables, whether or not a row has a partner, and ids are random numbers: neither
+gives the truth away.
 
-Two houses write telephones, dates, codes and prices in formats of their own, so labels are good only where the
-agreement names types. Formats are written last and draw nothing at random.
+The two houses write telephones, dates, codes and prices in formats of their own, so labels are good only if the
+agreement names types. Formats are applied last and draw nothing at random.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from blindlabel.records.tables import Table
 
 Fields = dict[str, str]
 Formats = Mapping[str, Callable[[str], str]]
-"""How a house writes the values of some attributes that are not empty; the others stand as they are made."""
+"""How a house writes the values of some attributes, unless they are empty; the others stay as they are made."""
 
 PERSON_ATTRIBUTES = ("given_name", "surname", "sex", "age", "title", "address_1", "phone_number")
 PRODUCT_ATTRIBUTES = ("name", "brand", "price", "model", "released")
@@ -40,12 +40,12 @@ MISSING: Mapping[str, float] = {
 """Share of rows without a value: for persons as in the publication's Febrl table."""
 
 LOST_ON_COPY = 0.2
-"""Share of the missing values that are lost in one row; the others are unknown of the person, so missing in every row
-about it.
+"""Share of the missing values that are lost in a single row. The others are not known about the person at all, so they
+are missing in every row about it.
 """
 
 UNKNOWN_DETAIL = 0.2
-"""Share of the products of which no shop knows the model, and the date of release."""
+"""Share of the products whose model no shop knows, and of those whose date of release no shop knows."""
 
 CHANGES = (0.35, 0.30, 0.17, 0.10, 0.05, 0.03)
 """How often a row has 0, 1, … 5 changes."""
@@ -55,14 +55,14 @@ MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """How much is made."""
+    """How much to make."""
 
     rows: int
     """Rows of each table."""
     duplicates: int
-    """Rows of the second table that are about somebody in the first."""
+    """Rows of the second table that match a row of the first."""
     copies: int = 1
-    """Rows of the second table about one and the same row of the first, at most."""
+    """Rows of the second table that match the same row of the first, at most."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class EntityKind:
     formats: tuple[Formats, Formats]
     """How the houses of the two tables write."""
     details: Callable[[Fields], Fields] = lambda _: {}
-    """What both tables have of an entity without errors."""
+    """What both tables say about an entity without errors."""
 
 
 def generate(kind: str, size: Size, seed: int) -> GeneratedTables:
@@ -100,7 +100,7 @@ def generate(kind: str, size: Size, seed: int) -> GeneratedTables:
     for _ in range(2 * size.rows - size.duplicates):
         entities.append(_with_unknowns(random, chosen.make(random, entities)))
     in_a = list(range(size.rows))
-    # Every original stands there as often as it may be copied; a sample of that keeps to the limit.
+    # Every original is listed as often as it may be copied, so a sample of the list keeps to the limit.
     in_b = random.sample([entity for entity in in_a for _ in range(size.copies)], size.duplicates) + list(
         range(size.rows, len(entities))
     )
@@ -153,8 +153,8 @@ def _table(name: str, ids: Sequence[str], rows: Sequence[Fields], kind: EntityKi
 
 
 def _with_unknowns(random: Random, fields: Fields) -> Fields:
-    """The entity with what nobody knows of it left out, so that with the losses in single rows the missing rate comes
-    out.
+    """The entity without the values that nobody knows. Together with the losses in single rows this gives the missing
+    rate.
     """
     for attribute in fields:
         rate = MISSING.get(attribute, 0.0)
@@ -175,7 +175,7 @@ def _row(random: Random, kind: EntityKind, entity: Fields) -> Fields:
 
 
 def _common(random: Random, words: Sequence[str]) -> str:
-    """A word of the list, earlier ones more often (after Zipf)."""
+    """A word of the list; earlier ones come more often (after Zipf)."""
     return words[min(int(len(words) ** random.random() * 1.2) - 1, len(words) - 1)]
 
 
@@ -195,7 +195,7 @@ def _person(random: Random, before: Sequence[Fields]) -> Fields:
         "address_1": f"{street} {_common(random, vocabulary.STREET_KINDS)}",
         "phone_number": f"0{random.choice('23478')} {random.randrange(10**8):08d}",
     }
-    if before and random.random() < 0.15:  # households: people who share more than a match by chance would
+    if before and random.random() < 0.15:  # households: people who share more than chance would have it
         relative = before[random.randrange(len(before))]
         for shared in ("surname", "address_1", "phone_number")[: random.randint(1, 3)]:
             person[shared] = relative[shared] or person[shared]
@@ -203,7 +203,7 @@ def _person(random: Random, before: Sequence[Fields]) -> Fields:
 
 
 def _invented_or(random: Random, known: Sequence[str], stems: Sequence[str], ends: Sequence[str]) -> str:
-    """A known name, or as often one that is joined from parts."""
+    """A known name or, just as often, one that is joined from parts."""
     return random.choice(stems) + random.choice(ends) if random.random() < 0.5 else _common(random, known)
 
 
@@ -237,7 +237,7 @@ def _damage_person(random: Random, row: Fields) -> None:
         row[attribute] = random.choices(errors, (4, 2, 3, 1))[0](random, row[attribute])
 
 
-# Errors. Each gives another text, or the same where it finds nothing to change; never an empty one.
+# Errors. Each gives another text, or the same one if it finds nothing to change; never an empty one.
 
 
 def typing_error(random: Random, text: str) -> str:
@@ -282,7 +282,7 @@ def spacing_error(random: Random, text: str) -> str:
 
 
 def _product(random: Random, before: Sequence[Fields]) -> Fields:
-    if before and random.random() < 0.2:  # the same thing in another make: one model number apart
+    if before and random.random() < 0.2:  # another model of the same thing: one digit apart
         like = before[random.randrange(len(before))]
         if like["brand"]:
             words = like["name"].split()
@@ -320,7 +320,7 @@ def _damage_product(random: Random, row: Fields) -> None:
 
 
 def _details_of_product(entity: Fields) -> Fields:
-    """Model and date of release, where the shops know them; makes of the same thing come out on the same day."""
+    """Model and date of release, if the shops know them. Models of the same thing come out on the same day."""
     brand, model, *others = entity["name"].split()
     own = Random(" ".join((brand, *others)))  # noqa: S311 (nothing secret)
     released = date(2005, 1, 1) + timedelta(days=own.randrange(15 * 365))

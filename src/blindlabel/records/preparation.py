@@ -1,16 +1,16 @@
 """Text preparation: what is done to every value before anything is asked about it. No files, no encryption.
 
-Both owners must prepare alike, or equal texts would differ; so preparation is a recipe: named steps, in order, and a
-type for attributes whose values are more than text (`types`). The agreement states it together with `VERSION`; the
+Both owners must prepare values the same way, or equal texts would differ. So preparation is a recipe: named steps, in
+order, and a type for attributes whose values are more than text (`types`). The agreement states it with `VERSION`; the
 meaning of a step or a type never changes under one version. (Which characters exist depends on the Unicode tables of
 the Python in use, `unicodedata.unidata_version`; owners with different ones can differ only on characters that the
 older one does not know.)
 
-A typed value is read after all steps but `strip_punctuation`, which would take the signs by which it is read; what is
-read is left as it is. What is not read is text, and goes through all steps.
+A typed value is read after all steps except `strip_punctuation`, which would remove the signs needed to read it. What
+can be read is left as it is; what cannot is text, and goes through all steps.
 
 Lengths are counted in characters (code points) after preparation. A text beyond the agreement's limit is refused with
-its position, or cut where the agreement says so: every attribute to its limit, then the last ones until all of them,
+its position, or cut if the agreement says so: every attribute to its limit, then the last ones until all of them,
 joined, are within the record's limit. So the whole is always what its attributes make, an empty last one included.
 """
 
@@ -57,10 +57,10 @@ class Lengths:
 
     record_length: int
     attribute_length: int | None = None
-    """None: as the record."""
+    """None: the same as for the record."""
     too_long: TooLong = "refuse"
     encode_whole: bool = True
-    """Whether the whole record is encoded; where only single attributes are, its length does not matter."""
+    """Whether the whole record is encoded. If only single attributes are, its length does not matter."""
 
 
 @lru_cache(maxsize=65536)
@@ -91,11 +91,11 @@ STEPS: Mapping[str, PreparationStep] = {
 """Every step there is, by name."""
 
 DEFAULT_STEPS = ("nfkc", "collapse_space")
-"""What a study gets that says nothing: harmless to meaning, Unicode and case kept."""
+"""The default of an agreement: harmless to meaning; Unicode and case are kept."""
 
 
 def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
-    """The steps, or a sentence about the first that is unknown or named twice."""
+    """The steps; an `InputError` about the first that is unknown or named twice."""
     checked: list[str] = []
     for step in steps:
         if step not in STEPS:
@@ -109,7 +109,9 @@ def check_steps(steps: Iterable[str]) -> tuple[str, ...]:
 
 
 def prepare_text(text: str, steps: Iterable[str]) -> str:
-    """One text after all steps, in order. What a later step writes in capitals (ascii makes GBP of £) is lower, too."""
+    """One text after all steps, in order. After `lower`, what a later step writes in capitals (ascii: £ to GBP) is
+    lowered too.
+    """
     lowered = False
     for step in steps:
         lowered |= step == "lower"
@@ -120,7 +122,7 @@ def prepare_text(text: str, steps: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How values are prepared, and with them the needles that are asked of them."""
+    """How values are prepared, and the needles that are compared with them."""
 
     steps: tuple[str, ...] = DEFAULT_STEPS
     types: tuple[tuple[str, str], ...] = ()
@@ -131,7 +133,7 @@ class Recipe:
     def of(
         cls, steps: Iterable[str], types: Mapping[str, str] | None = None, conventions: Conventions | None = None
     ) -> Recipe:
-        """A recipe of known steps and types; else a sentence about the first that is wrong."""
+        """A recipe of known steps and types; an `InputError` about the first that is wrong."""
         for attribute, name in (types or {}).items():
             if name not in TYPES:
                 raise InputError(f"There is no type {name!r} for {attribute}. The types are {', '.join(TYPES)}.")
@@ -150,7 +152,7 @@ class Recipe:
 
     @property
     def with_one_form(self) -> frozenset[str]:
-        """The attributes whose values have one form, however they are written."""
+        """The attributes whose values have one form, however people write them."""
         return frozenset(attribute for attribute, kind in self._kinds.items() if not kind.is_text)
 
     @cached_property
@@ -163,11 +165,13 @@ class Recipe:
         return prepare_text(text, self.steps) if found is None else found
 
     def read(self, kind: ValueType, text: str) -> str | None:
-        """A value as its type has it; None where it cannot be read as one."""
+        """A value as its type has it, or None if it cannot be read as one."""
         if kind is TEXT:
             return prepare_text(text, self.steps)
         found = kind.canonical(prepare_text(text, self._before_reading), self.conventions)
-        if found is None:  # what preparation makes readable is read, or it would be another value when prepared again
+        if (
+            found is None
+        ):  # what preparation makes readable must be read, or preparing it again would give another value
             found = kind.canonical(prepare_text(text, self.steps), self.conventions)
         return prepare_text(found, self.steps) if kind.is_text and found is not None else found
 
@@ -176,8 +180,8 @@ class Recipe:
         return tuple(step for step in self.steps if step != "strip_punctuation")
 
     def record(self, row: Mapping[str, str], attributes: Iterable[str]) -> Record:
-        """A row of a table as a record with the agreement's attributes in the agreement's order; missing ones are
-        empty. Of any length.
+        """A row of a table as a record of any length, with the agreement's attributes in the agreement's order; missing
+        ones are empty.
         """
         return Record.of({attribute: self.value(attribute, row.get(attribute, "")) for attribute in attributes})
 
@@ -199,13 +203,13 @@ class Recipe:
 
     @cached_property
     def _of_needles(self) -> tuple[str, ...]:
-        """The steps but those whose work a later one may undo: what they take away, a prepared value can have."""
+        """The steps, except those whose work a later one may undo: a prepared value can have what they take away."""
         after = [set(self.steps[place + 1 :]) for place in range(len(self.steps))]
         return tuple(step for step, later in zip(self.steps, after) if not later & _UNDONE_BY.get(step, set()))
 
     def forms(self, attribute: str | None, needle: str, use: NeedleUse) -> frozenset[str]:
-        """What a needle looks like in the prepared values of an attribute (None: in whole records). More than one where
-        that depends on what stands around it, or in which attribute it is; none where nothing is left of it.
+        """What a needle looks like in the prepared values of an attribute (None: in whole records). More than one form
+        if that depends on what stands around it, or on the attribute; none if nothing is left of it.
         """
         if attribute is not None:
             return self._forms(self.type_of(attribute), needle, use)
@@ -237,13 +241,13 @@ class Recipe:
         within = within[1:-1]
         if use == "word":
             return _unless_lost(within.strip(), needle)
-        if "collapse_space" in self._of_needles:  # what stood at an end may have become a space, or nothing
+        if "collapse_space" in self._of_needles:  # what stood at either end may have become a space, or nothing
             within = within if needle[0].isspace() else within.lstrip()
             within = within if needle[-1].isspace() else within.rstrip()
         return _unless_lost(within, needle)
 
     def _typed(self, kind: ValueType, needle: str, use: NeedleUse) -> frozenset[str]:
-        """What a needle looks like in canonical forms; none where it is in none."""
+        """What a needle looks like in canonical forms; none if it occurs in none."""
         if kind.is_text:
             return frozenset()
         part = kind.part(prepare_text(needle, self._before_reading), self.conventions) or ""
@@ -254,7 +258,9 @@ class Recipe:
 
 
 def is_another(raw: str, prepared: str) -> bool:
-    """Whether a person who reads a value would not write it as it is prepared: more than case and space differ."""
+    """Whether a person who reads a value would write it differently from how it is prepared: more than case and space
+    differ.
+    """
     return raw.lower().split() != prepared.lower().split()
 
 
@@ -298,7 +304,7 @@ def excess(record: Record, lengths: Lengths, position: int) -> list[Excess]:
 
 
 def check_lengths(records: Iterable[Record], lengths: Lengths, *, refuse: bool = True) -> list[Excess]:
-    """All that is longer than agreed, where the agreement cuts it (or `refuse` is off); else a sentence about it."""
+    """All that is longer than agreed, if the agreement cuts it (or `refuse` is off); otherwise an error about it."""
     found = [one for position, record in enumerate(records) for one in excess(record, lengths, position)]
     if refuse and found and lengths.too_long == "refuse":
         raise _too_long(found)
@@ -306,7 +312,7 @@ def check_lengths(records: Iterable[Record], lengths: Lengths, *, refuse: bool =
 
 
 def fit(record: Record, lengths: Lengths, position: int) -> Record:
-    """The record within the agreed lengths: as it is, cut, or refused with a sentence that names the row."""
+    """The record within the agreed lengths: as it is, or cut, or refused with an error that names the row."""
     found = excess(record, lengths, position)
     if not found:
         return record
@@ -334,7 +340,7 @@ def named_rows(found: Sequence[Excess]) -> str:
 
 
 def sentence_about_cuts(found: Sequence[Excess]) -> str:
-    """How many rows are cut, and which; empty where none is."""
+    """How many rows are cut, and which, or empty if none is."""
     rows = len({one.position for one in found})
     if not rows:
         return ""

@@ -1,7 +1,7 @@
-"""Which types the values of a table seem to have: a proposal that people settle, from one table alone. Decides nothing.
+"""Which types the values of a table seem to have: a proposal from one table alone, for people to decide on.
 
-A type is proposed where it reads nearly all values and they look like it: every number reads as a code, and every date
-of eight digits as a telephone. Where two owners' proposals differ, `together` says how.
+A type is proposed if it reads nearly all values and they look like it. (Reading alone is not enough: every number reads
+as a code, and every date of eight digits as a telephone.) `together` says how two owners' proposals differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_LOOKED_AT = 5000
 _EXAMPLES = 3
 
 _LOOKS: tuple[tuple[str, str, str, float], ...] = (
-    # type, what the name of its attribute tells, what its values look like, the share of values that have to
+    # type, what the attribute's name looks like, what its values look like, the share of values that must
     ("date", r"", r"\D*\d{1,4}[-/. ].*[-/. ]\D*\d{2,4}\D*|(?i:.*[a-z]{3}.*)|.*00:00.*", 0.9),
     ("year", r"", r"(?:1[5-9]|20)\d\d(?:\.0)?", 0.9),
     ("telephone", r"phone|tele?\b|tel_|fax|mobile|cell", r"\+?[(]?\d[\d ()./-]{8,}", 0.9),
@@ -41,7 +41,7 @@ class Proposal:
     """Values that it reads, of those that were looked at."""
     values: int
     changed: int
-    """Values that are prepared otherwise than as text."""
+    """Values that are prepared differently from text."""
     examples: tuple[tuple[str, str, str], ...]
     """Some of them: as they stand, as text, and as the type."""
 
@@ -52,7 +52,7 @@ class Proposal:
 
 
 def proposals(table: Table, recipe: Recipe) -> list[Proposal]:
-    """The types that the attributes of a table seem to have, where that is more than text."""
+    """The types that the attributes of a table seem to have, other than text."""
     columns = _columns(table)
     looks = {attribute: _looks_like(attribute, values, recipe) for attribute, values in columns.items()}
     return [_proposal(name, kind, columns[name], recipe) for name, kind in looks.items() if kind is not None]
@@ -68,7 +68,7 @@ def readable(table: Table, recipe: Recipe) -> dict[str, list[str]]:
 
 
 def day_first(table: Table, attributes: Iterable[str]) -> bool | None:
-    """Whether dates of these attributes have the day first, where that can be told: no month has a number above 12."""
+    """Whether dates in these attributes have the day first, if that can be told: no month has a number above 12."""
     texts = [text for row in table for name, text in row.items() if name in set(attributes)]
     found = [re.fullmatch(r"\s*(\d{1,2})[-/](\d{1,2})[-/]\d{2,4}\s*", text) for text in texts]
     first, second = (sum(one is not None and int(one[place]) > 12 for one in found) for place in (1, 2))
@@ -78,8 +78,8 @@ def day_first(table: Table, attributes: Iterable[str]) -> bool | None:
 def together(
     proposed: Sequence[Mapping[str, str]], readable: Sequence[Mapping[str, Sequence[str]]]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The types that several owners' tables have alike, and a sentence about each attribute where they differ. What
-    one owner proposes is taken where every other table reads as it.
+    """The types on which several owners' tables agree, and a sentence about each attribute on which they differ. What
+    one owner proposes is accepted if every other table can be read as it.
     """
     types, said = {}, {}
     for attribute in dict.fromkeys(name for one in proposed for name in one):
@@ -93,7 +93,7 @@ def together(
 
 
 def types_of(tables: Sequence[Table], recipe: Recipe) -> dict[str, str]:
-    """The types that owners of these tables would settle on: where all tables are at hand, as in a rehearsal."""
+    """The types that the owners of these tables would agree on, for rehearsals, which have all tables."""
     proposed = [{one.attribute: one.type for one in proposals(table, recipe)} for table in tables]
     return together(proposed, [readable(table, recipe) for table in tables])[0]
 
@@ -120,7 +120,7 @@ def _looks_like(attribute: str, values: Sequence[str], recipe: Recipe) -> str | 
 
 
 def _only_first_days(values: Sequence[str], recipe: Recipe) -> bool:
-    """Whether all dates are the first of January, as tools write a year that they take for a date."""
+    """Whether all dates are the first of January, which is how tools write a year that they take for a date."""
     return all((recipe.read(TYPES["date"], text) or "-01-01").endswith("-01-01") for text in values)
 
 

@@ -1,10 +1,10 @@
-"""Table files: CSV, JSON lines, Parquet and Excel, each from a file to its columns and rows of text; and CSV files to
-write. A further format is a further reader here, chosen in `read_columns`.
+"""Table files: reading CSV, JSON lines, Parquet and Excel into columns and rows of text; and writing CSV. A new format
+is a new reader here, chosen in `read_columns`.
 
 Text files are UTF-8, with or without byte order mark, unless an encoding is named or a UTF-16/32 mark says otherwise. A
 file that is not UTF-8 is refused with the encoding it looks like, never read on a guess: a wrong guess would quietly
-spoil names. Values are separated by commas, or by semicolons, tabs or bars where the first line has those and no comma.
-What is written is as RFC 4180 has it, in UTF-8 with LF, so that every value reads back as it was.
+spoil names. Values are separated by commas, or by semicolons, tabs or bars if the first line has those and no comma.
+Files are written as RFC 4180 says, in UTF-8 with LF, so that every value reads back as it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from blindlabel.errors import InputError
 # Values as text
 
 _MISSING = ("NAType", "NaTType")
-"""What pandas puts where there is nothing; known by name, since pandas need not be there."""
+"""What pandas uses for a missing value; known by name, because pandas may not be installed."""
 
 
 def text_of(value: object) -> str:
@@ -60,7 +60,7 @@ def text_of(value: object) -> str:
 
 
 def texts_of(values: Iterable[object]) -> list[str]:
-    """The values of a column as texts. Where all its times are midnight they are dates: frames have no other type."""
+    """The values of a column as texts. If all its times are midnight they are dates: frames have no type for dates."""
     column = list(values)
     times = [value for value in column if _is_time(value)]
     if any(value.time() != datetime.time() for value in times):
@@ -102,7 +102,7 @@ _BYTE_ORDER_MARKS = (
 def read_columns(
     path: Path, encoding: str | None, needed: set[str] | None, delimiter: str | None = None
 ) -> ColumnsAndRows:
-    """The columns and rows of a file. Of columns that are not needed values may be left empty, and need have no text
+    """The columns and rows of a file. In columns that are not needed, values may be left empty and need not have a text
     form.
     """
     if not path.exists():
@@ -134,7 +134,7 @@ def read_columns(
 def _read_text(
     content: bytes, kind: str | None, shown: str, encoding: str | None, needed: set[str] | None
 ) -> ColumnsAndRows:
-    """The columns and rows of a text; its kind is csv, jsonl, what separates its values, or to be seen."""
+    """The columns and rows of a text. Its kind is csv, jsonl, a separator, or None: to be detected."""
     if content[:4] == b"PK\x03\x04" or content[:4] == b"\xd0\xcf\x11\xe0":
         raise InputError(
             f"{shown} is not a table but looks like a spreadsheet or an archive. Save it as CSV (UTF-8) first."
@@ -174,10 +174,10 @@ def _decoded(content: bytes, shown: str, encoding: str | None) -> str:
 
 
 def _advice(content: bytes, start: int) -> str:
-    """What to do about a file that is not UTF-8, with the encoding that it looks like."""
+    """What to do about a file that is not UTF-8, and the encoding that it looks like."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 (slow to import, and needed only here)
 
-    # Around the first odd byte is enough to tell, and quick for a large file.
+    # What is around the first odd byte is enough to tell, and quick to read in a large file.
     sample = content[max(0, start - 50_000) : start + 50_000]
     if b"\0" in sample[:1000]:
         return "It does not look like text at all; it must be CSV, JSON lines or Parquet."
@@ -201,8 +201,8 @@ _WESTERN_LETTERS = frozenset("äöüßÄÖÜéèêëàâáãåæçíìîïñóò
 
 
 def _is_western(sample: bytes) -> bool:
-    """Whether all that is not ASCII is what Western European text has, read as cp1252: what spreadsheets write there.
-    A short sample fits many code pages alike, and the others are far less likely.
+    """Whether everything that is not ASCII, read as cp1252, is what Western European text has: spreadsheets there write
+    cp1252. A short sample fits many code pages equally well, and the others are far less likely.
     """
     try:
         odd = {letter for letter in sample.decode("cp1252") if ord(letter) > 127}
@@ -212,8 +212,8 @@ def _is_western(sample: bytes) -> bool:
 
 
 def _stand_alone(sample: bytes) -> bool:
-    """Whether what is not ASCII mostly stands alone among ASCII letters, as letters with accents do. In other alphabets
-    whole words are not ASCII, and characters of two bytes come in pairs.
+    """Whether bytes that are not ASCII mostly stand alone among ASCII letters, as letters with accents do. In other
+    alphabets whole words are not ASCII, and characters of two bytes come in pairs.
     """
     runs = re.findall(rb"[\x80-\xff]+", sample)
     return sum(map(len, runs)) <= 1.2 * len(runs)
@@ -312,7 +312,7 @@ def _read_parquet(path: Path, needed: set[str] | None) -> ColumnsAndRows:
 
 
 def _read_excel(path: Path) -> ColumnsAndRows:
-    """The one sheet that has something in it; its first row names the columns."""
+    """The only sheet that has anything in it; its first row names the columns."""
     try:
         from openpyxl import load_workbook  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -321,7 +321,7 @@ def _read_excel(path: Path) -> ColumnsAndRows:
         ) from error
     try:
         found = [[row for row in sheet.values if set(row) != {None}] for sheet in load_workbook(path, data_only=True)]
-    except Exception as error:  # whatever its reader meets in a foreign file
+    except Exception as error:  # whatever the library meets in somebody else's file
         raise InputError(f"{path.name} cannot be read as an Excel file. Save it as CSV (UTF-8).") from error
     sheets = [rows for rows in found if rows]
     if len(sheets) != 1:

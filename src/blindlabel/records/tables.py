@@ -1,17 +1,17 @@
-"""Tables of records, read from files (`table_files`) or made of what is in memory already: frames of pandas or polars
-(neither is needed for that), and rows as dictionaries. Reads only; prepares nothing (see `preparation`).
+"""Tables of records, read from files (`table_files`) or made from what is already in memory: frames of pandas or polars
+(neither has to be installed), and rows as dictionaries. Only reads; prepares nothing (see `preparation`).
 
 The rules, the same for every source:
 
 - a row's position counts data rows from 0 in the order of the file; blank lines do not count. Sentences for people
   say "row 1" for the one at position 0;
-- the id column is `id` where there is one and none was named; without any, the position is the id;
+- the id column is `id` if there is one and no other was named; without any, the position is the id;
 - ids are unique and not empty; attributes are all other columns in the order of the file unless some were chosen;
-- an index of a frame that is called as the id column is it;
+- a frame's index counts as the id column if it has that name;
 - every value is text (`text_of` says how numbers, dates and the like are written; missing is empty text).
 
-A study names rows by their positions. A table whose rows were sorted anew, or whose columns were exchanged, reads as
-well as before, and every label of it would be about other records. So an owner keeps its table's `Fingerprint`, which
+A study names rows by their positions. A table whose rows were sorted again, or whose columns were swapped, can still be
+read, and every label would be about other records. So an owner keeps its table's `Fingerprint`, which
 notices that it has changed and says what. Only hashes are kept: of the ids in their order, of the ids in any order, and
 of every attribute's prepared values. What preparation makes equal counts as equal.
 """
@@ -46,7 +46,7 @@ class Table:
     attributes: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     has_ids: bool = True
-    """Whether ids came from a column; else they are the rows' positions."""
+    """Whether the ids came from a column; otherwise they are the rows' positions."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,7 +70,7 @@ class Table:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of ids and values, in the order of the rows."""
+        """A hash of ids and values, in the order of the rows."""
         return _hash([*self.ids, *(text for row in self.rows for text in row)])
 
     @cached_property
@@ -122,7 +122,7 @@ def assembled(
     renamed: dict[str, str] | None,
     shown: str,
 ) -> Table:
-    """The table of columns and rows, by the rules above; `shown` is what sentences call the source."""
+    """The table with these columns and rows, by the rules above; `shown` is what messages call the source."""
     if id_column is None and "id" in columns:
         id_column = "id"
     if renamed is None:
@@ -150,7 +150,7 @@ def _column(columns: Sequence[str], wanted: str, shown: str) -> int:
 
 
 def near_name(wanted: str, known: Sequence[str]) -> str:
-    """The name among those known that is most like the wanted one, whatever its case, spaces and lines; else empty."""
+    """The known name that is most like the wanted one, ignoring case, spaces and dashes; else empty."""
     plain = {re.sub(r"[\W_]", "", name).casefold(): name for name in reversed(known)}
     near = difflib.get_close_matches(re.sub(r"[\W_]", "", wanted).casefold(), plain, n=1)
     return plain[near[0]] if near else ""
@@ -179,7 +179,7 @@ def _check_ids(ids: Sequence[str], id_column: str, shown: str) -> None:
 
 @runtime_checkable
 class Frame(Protocol):
-    """What is used of a data frame: pandas, polars and others have it."""
+    """What we use of a data frame: pandas, polars and others have it."""
 
     @property
     def columns(self) -> Any:
@@ -199,7 +199,7 @@ def table_of(
     attributes: Sequence[str] | Mapping[str, str] | None = None,
     name: str | None = None,
 ) -> Table:
-    """The table of a frame or of rows as dictionaries; its position is a row's id where there is no `id` column."""
+    """The table of a frame, or of rows as dictionaries. Without an `id` column, a row's position is its id."""
     called = name or "table"
     renamed = renaming(attributes)
     columns = _columns(source)
@@ -246,13 +246,13 @@ def _texts(values: Iterable[object], column: str, called: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A table as it was read once."""
+    """What identifies a table as it was read."""
 
     rows: int
     ids: str
     ids_in_any_order: str
     attributes: Mapping[str, str]
-    """The hash of its prepared values, by attribute."""
+    """The hash of each attribute's prepared values."""
 
     @classmethod
     def of(cls, ids: Sequence[str], prepared: Sequence[Record]) -> Fingerprint:
@@ -271,7 +271,7 @@ class Fingerprint:
         return cls(**json.loads(text))
 
     def what_changed(self, now: Fingerprint) -> str | None:
-        """A part of a sentence that says what differs, beginning with "it" or "its"; None where nothing does."""
+        """A part of a sentence that says what differs, beginning with "it" or "its", or None if nothing does."""
         if now.rows != self.rows:
             return f"it had {self.rows:,} rows when you joined, and has {now.rows:,} now"
         if now.ids_in_any_order != self.ids_in_any_order:

@@ -1,11 +1,11 @@
 """Types of values: one canonical form for what people write in several ways. No files, no network, no clock.
 
-The agreement names a type for an attribute, and both owners then write its values alike: "310/456-0488" and
-"(310) 456 0488" are one telephone. A type reads a text or does not; what it cannot read stays the text it was. A
+The agreement names a type for an attribute, and both owners then write its values the same way: "310/456-0488" and
+"(310) 456 0488" are one telephone. A type can read a text or not; what it cannot read stays the text it was. A
 canonical form is ASCII and reads as itself. What a type reads never changes under one `preparation.VERSION`; so these
 are rules of our own and not a library's, whose results change with its releases (docs/decisions/0104).
 
-To add a type: write how it reads a text, and how a part of a value is written, and add it to `TYPES`.
+To add a type: write how it reads a text and how part of a value is written, and add it to `TYPES`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """What a text alone does not say; `protocol.agreement` has them as settings."""
+    """What a text alone does not say; settings in `protocol.agreement`."""
 
     country: str = ""
     day_first: bool = False
@@ -36,9 +36,9 @@ class ValueType:
 
     description: str
     canonical: Reading
-    """The canonical form; None where the text cannot be read as one."""
+    """The canonical form, or None if the text cannot be read as one."""
     part: Reading
-    """What a part of a value looks like in canonical forms; None where it is in none."""
+    """What part of a value looks like in canonical forms, or None if it occurs in none."""
     is_text: bool = False
     """Whether the canonical form is a text, to which all steps of preparation apply."""
 
@@ -183,7 +183,7 @@ _WITH_POINT, _WITH_COMMA = _number_written(".", ","), _number_written(",", ".")
 
 
 def _number(text: str, agreed: Conventions) -> str | None:
-    """As agreed, or else as the others write it: 79,99 can only be one."""
+    """As agreed, or else by the other convention: 79,99 can only be read one way."""
     text = "".join(character for character in _plain(text) if unicodedata.category(character) != "Sc").strip()
     ways = (_WITH_POINT, _WITH_COMMA)[:: -1 if agreed.decimal_comma else 1]
     found = next(filter(None, (way.fullmatch(text) for way in ways)), None)
@@ -192,7 +192,7 @@ def _number(text: str, agreed: Conventions) -> str | None:
     whole, decimals = re.sub("[^0-9]", "", found["whole"]).lstrip("0") or "0", (found["decimals"] or "").rstrip("0")
     sign = "-" if found["sign"] == "-" and (whole != "0" or decimals) else ""
     if agreed.decimal_comma and len(decimals) == 3:
-        decimals += "0"  # else it would be read as thousands
+        decimals += "0"  # otherwise it would be read as thousands
     return f"{sign}{whole}.{decimals}" if decimals else sign + whole
 
 

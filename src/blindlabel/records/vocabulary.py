@@ -1,7 +1,7 @@
 """The words that synthetic persons and products are made of: very common names, and invented ones joined from parts.
 Data only.
 
-Nothing here is taken from any data set. Within a list earlier words are drawn more often.
+Nothing here is taken from any data set. Within a list, earlier words are drawn more often.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ KEYBOARD = dict(
     9=80
     """)
 )
-"""Keys that a finger may hit instead."""
+"""Keys that a finger may hit by mistake."""
 
 LOOK_ALIKE = _pairs("""
     o=0 l=1 s=5 z=2 b=8 g=9 g=q m=rn d=cl w=vv i=l e=c h=n u=v n=ri ci=a 6=b 4=a nn=m f=t il=h y=v li=u

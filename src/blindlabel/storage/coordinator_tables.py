@@ -4,84 +4,49 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from blindlabel.storage.database import filled, keys
+
 metadata = sa.MetaData()
+
+
+def _of_study(name: str, *columns: sa.Column[object]) -> sa.Table:
+    """A table whose rows belong to a study and are deleted with it."""
+    key: sa.Column[str] = sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True)
+    return sa.Table(name, metadata, key, *columns)
+
 
 study = sa.Table(
     "study",
     metadata,
-    sa.Column("study", sa.String(64), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("agreement", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),
+    *keys(study=sa.String(64)),
+    *filled(name=sa.Text, agreement=sa.Text, state=sa.Text, version=sa.Integer),
     sa.Column("ended", sa.Boolean, nullable=False, default=False),
-    sa.Column("created", sa.Float, nullable=False),
+    *filled(created=sa.Float),
     sa.Column("worker", sa.String(64), nullable=False, default=""),
     sa.Column("worker_until", sa.Float, nullable=False, default=0.0),
 )
-token = sa.Table(
-    "token",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("token_hash", sa.String(64), nullable=False),
-)
-incoming = sa.Table(
+token = _of_study("token", *keys(owner=sa.String(40)), *filled(token_hash=sa.String(64)))
+incoming = _of_study(
     "incoming",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("digest", sa.String(64), primary_key=True),
-    sa.Column("sender", sa.String(40), nullable=False),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("round", sa.Integer, nullable=False),
-    sa.Column("wire", sa.LargeBinary, nullable=False),
-    sa.Column("received", sa.Float, nullable=False),
+    *keys(digest=sa.String(64)),
+    *filled(sender=sa.String(40), kind=sa.String(20), round=sa.Integer, wire=sa.LargeBinary, received=sa.Float),
 )
-outgoing = sa.Table(
+outgoing = _of_study(
     "outgoing",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("receiver", sa.String(40), primary_key=True),
-    sa.Column("sequence", sa.Integer, primary_key=True),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("wire", sa.LargeBinary, nullable=False),
-    sa.Column("made", sa.Float, nullable=False),
+    *keys(receiver=sa.String(40), sequence=sa.Integer),
+    *filled(kind=sa.String(20), wire=sa.LargeBinary, made=sa.Float),
 )
-fetchable = sa.Table(
-    "fetchable",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("hash", sa.String(64), primary_key=True),
-    sa.Column("length", sa.BigInteger, nullable=False),
+fetchable = _of_study("fetchable", *keys(owner=sa.String(40), hash=sa.String(64)), *filled(length=sa.BigInteger))
+upload = _of_study("upload", *keys(owner=sa.String(40), hash=sa.String(64)), *filled(length=sa.BigInteger))
+traffic = _of_study(
+    "traffic", *keys(owner=sa.String(40), kind=sa.String(20)), *filled(times=sa.BigInteger, bytes=sa.BigInteger)
 )
-upload = sa.Table(
-    "upload",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("hash", sa.String(64), primary_key=True),
-    sa.Column("length", sa.BigInteger, nullable=False),
-)
-traffic = sa.Table(
-    "traffic",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
-    sa.Column("kind", sa.String(20), primary_key=True),
-    sa.Column("times", sa.BigInteger, nullable=False),
-    sa.Column("bytes", sa.BigInteger, nullable=False),
-)
-heard = sa.Table(
+heard = _of_study(
     "heard",
-    metadata,
-    sa.Column("study", sa.ForeignKey("study.study", ondelete="CASCADE"), primary_key=True),
-    sa.Column("owner", sa.String(40), primary_key=True),
+    *keys(owner=sa.String(40)),
     sa.Column("life", sa.String(64), nullable=False, default=""),
     sa.Column("rival", sa.String(64), nullable=False, default=""),
     sa.Column("since", sa.Float, nullable=False, default=0.0),
     sa.Column("ahead", sa.Boolean, nullable=False, default=False),
 )
-setting = sa.Table(
-    "setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
-)
+setting = sa.Table("setting", metadata, *keys(name=sa.String(40)), *filled(value=sa.Text))

@@ -23,7 +23,7 @@ from blindlabel.storage.files import private_folder, sync_folder, write_atomical
 _PLAIN = b"blindlabel secret 1 plain\n"
 _SEALED = b"blindlabel secret 1 passphrase\n"
 PASSPHRASE_VARIABLE = "BLINDLABEL_PASSPHRASE"  # noqa: S105 (a name, no passphrase)
-"""Where commands look for the passphrase, so that it stands on no command line."""
+"""Where commands look for the passphrase, so that it is on no command line."""
 
 
 def write_secret(path: Path, content: bytes, passphrase: str | None = None) -> None:
@@ -71,8 +71,8 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
 
 
 def put_under(path: Path, passphrase: str, before: str | None) -> bool:
-    """Put a secret that is in clear, or under the passphrase before, under this one; False where it was already. A file
-    in clear is overwritten, as far as that reaches (see `remove_secret`).
+    """Put a secret that is in clear, or under the old passphrase, under this one; False if it already was. A file in
+    clear is overwritten, as far as that is possible (see `remove_secret`).
     """
     in_clear = path.read_bytes().startswith(_PLAIN)
     with suppress(InputError):
@@ -88,7 +88,7 @@ def put_under(path: Path, passphrase: str, before: str | None) -> bool:
 
 
 def remove_secret(path: Path) -> None:
-    """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is beyond reach."""
+    """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is out of reach."""
     with path.open("r+b") as file:  # the same blocks, and on the disk before the name is gone
         file.write(bytes(path.stat().st_size))
         file.flush()
@@ -98,8 +98,9 @@ def remove_secret(path: Path) -> None:
 
 
 class SecretsInMemory:
-    """Secrets that were read before, so that a passphrase is stretched once. One is given out only while its file is
-    there unchanged: another process may have deleted the study, or made it anew."""
+    """Secrets that have been read, so that a passphrase is stretched only once. One is given out only while its file is
+    there and unchanged: another process may have deleted the study, or made it again.
+    """
 
     def __init__(self, passphrase: str | None, most: int) -> None:
         self._passphrase = passphrase

@@ -4,51 +4,29 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from blindlabel.storage.database import filled, keys, nullable
+
 metadata = sa.MetaData()
 
-setting = sa.Table(
-    "setting", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
-)
-
+setting = sa.Table("setting", metadata, *keys(name=sa.String(40)), *filled(value=sa.Text))
 state = sa.Table(
-    "state",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),
+    "state", metadata, sa.Column("id", sa.Integer, primary_key=True), *filled(state=sa.Text, version=sa.Integer)
 )
 outbox = sa.Table(
-    "outbox",
-    metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("wire", sa.LargeBinary, nullable=False),
-    sa.Column("sent", sa.Boolean, nullable=False),
+    "outbox", metadata, *keys(sequence=sa.Integer), *filled(kind=sa.String(20), wire=sa.LargeBinary, sent=sa.Boolean)
 )
 record = sa.Table(
     "record",
     metadata,
-    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("position", sa.BigInteger, nullable=False),
-    sa.Column("id", sa.Text, nullable=False),
-    sa.Column("row", sa.Text, nullable=False),
-    sa.Column("prepared", sa.Text, nullable=False),
+    *keys(record=sa.Integer),
+    *filled(position=sa.BigInteger, id=sa.Text, row=sa.Text, prepared=sa.Text),
 )
 
 
 def _questions(name: str) -> sa.Table:
     """One question for each record of a round."""
-    return sa.Table(
-        name,
-        metadata,
-        sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("draft", sa.Text),
-        sa.Column("question", sa.Text),
-        sa.Column("source", sa.String(20)),
-        sa.Column("updated", sa.Float),
-        sa.Column("author", sa.Text),
-    )
+    texts = {"draft": sa.Text, "question": sa.Text, "source": sa.String(20), "updated": sa.Float, "author": sa.Text}
+    return sa.Table(name, metadata, *keys(round=sa.Integer, record=sa.Integer), *nullable(**texts))
 
 
 question, second = _questions("question"), _questions("second")
@@ -56,43 +34,16 @@ visit = sa.Table(
     "visit",
     metadata,
     sa.Column("visit", sa.Integer, primary_key=True),
-    sa.Column("annotator", sa.Text, nullable=False),
-    sa.Column("round", sa.Integer, nullable=False),
-    sa.Column("record", sa.Integer, nullable=False),
-    sa.Column("opened", sa.Float, nullable=False),
-    sa.Column("typed", sa.Float),
-    sa.Column("suggested", sa.Float),
-    sa.Column("suggestion", sa.Text),
-    sa.Column("saved", sa.Float),
-    sa.Column("question", sa.Text),
-    sa.Column("source", sa.String(20)),
-    sa.Column("changed", sa.Float),
-    sa.Column("verdict", sa.String(20)),
+    *filled(annotator=sa.Text, round=sa.Integer, record=sa.Integer, opened=sa.Float),
+    *nullable(typed=sa.Float, suggested=sa.Float, suggestion=sa.Text, saved=sa.Float, question=sa.Text),
+    *nullable(source=sa.String(20), changed=sa.Float, verdict=sa.String(20)),
 )
-mark = sa.Table(
-    "mark",
-    metadata,
-    sa.Column("record", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("unsure", sa.Boolean, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
-)
-browser = sa.Table(
-    "browser",
-    metadata,
-    sa.Column("browser", sa.String(64), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("until", sa.Float, nullable=False),
-)
-account = sa.Table(
-    "account", metadata, sa.Column("name", sa.Text, primary_key=True), sa.Column("password", sa.Text, nullable=False)
-)
+mark = sa.Table("mark", metadata, *keys(record=sa.Integer), *filled(unsure=sa.Boolean, note=sa.Text))
+browser = sa.Table("browser", metadata, *keys(browser=sa.String(64)), *filled(name=sa.Text, until=sa.Float))
+account = sa.Table("account", metadata, *keys(name=sa.Text), *filled(password=sa.Text))
 activity = sa.Table(
     "activity",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("phase", sa.String(40), nullable=False),
-    sa.Column("share", sa.Float, nullable=False),
-    sa.Column("sentence", sa.Text, nullable=False),
-    sa.Column("began", sa.Float, nullable=False),
-    sa.Column("updated", sa.Float, nullable=False),
+    *filled(phase=sa.String(40), share=sa.Float, sentence=sa.Text, began=sa.Float, updated=sa.Float),
 )

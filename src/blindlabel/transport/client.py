@@ -1,5 +1,5 @@
-"""An owner's way to the coordinator over HTTP. Repeats what failed for reasons that pass; continues bodies where they
-were cut off.
+"""An owner's way to the coordinator over HTTP. It repeats what failed for passing reasons, and continues bodies where
+they were cut off.
 
 A refusal of the coordinator comes back as the same typed error that the rules raised there.
 """
@@ -27,9 +27,9 @@ from blindlabel.storage.files import BodyDamaged
 from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
 
 PIECES = 8
-"""Pieces of a body, a megabyte each, that go with one request."""
+"""Pieces of a body, a megabyte each, that are sent with one request."""
 ENVIRONMENT = "environment"
-"""In place of a proxy's address: as HTTPS_PROXY and NO_PROXY say."""
+"""In place of a proxy's address: follow HTTPS_PROXY and NO_PROXY."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
@@ -107,6 +107,7 @@ class HttpTransport:
             "latest": known.latest,
             "has": known.has,
             "mark": known.mark,
+            "written": known.written,
             "wait": wait,
         }
         url = f"/v1/studies/{self._study}/messages"
@@ -121,7 +122,7 @@ class HttpTransport:
         return self._patiently(attempt)
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Get a body that a message names, continuing what is there."""
+        """Get a body that a message names, continuing from what is already here."""
 
         def attempt() -> None:
             if bodies.has(blob):
@@ -145,7 +146,13 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            self._patiently(attempt)
+            try:
+                self._patiently(attempt)
+            except BodyDamaged as error:
+                raise Unreachable(
+                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
+                    " damaged: its operator has to restore it from a backup."
+                ) from error
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)
@@ -153,14 +160,14 @@ class HttpTransport:
         return response
 
     def _said(self, kind: type[S], method: str, url: str, **more: Any) -> S:
-        """What the coordinator says, where it is the coordinator that answers."""
+        """What the coordinator says, provided that it is the coordinator that answers."""
         try:
             return kind.model_validate_json(self._request(method, url, **more).content)
         except ValidationError:
             raise _Passing("something else answers in its place") from None
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
-        """Repeat an attempt whose failure may pass, with growing pauses, until the patience ends."""
+        """Repeat an attempt whose failure may pass, with growing pauses, until patience runs out."""
         began, pause = time.monotonic(), _FIRST_PAUSE
         while True:
             try:
@@ -190,8 +197,8 @@ def trusting(authority: str, shown: str = "What is remembered as the certificate
 
 
 def _checks(address: str, authority: str | None, certificate: str = "") -> ssl.SSLContext:
-    """What certificates are checked with, and the one that this side shows. Reading the system's own takes a tenth of a
-    second, which an address without TLS does not need; should TLS be met there after all, nothing is trusted.
+    """How certificates are checked, and the one that this side shows. Reading the system's takes a tenth of a second,
+    which an address without TLS does not need; if it turns out to use TLS after all, nothing is trusted.
     """
     if authority is not None:
         context = trusting(authority)
@@ -205,7 +212,7 @@ def _checks(address: str, authority: str | None, certificate: str = "") -> ssl.S
 
 
 def show_certificate(context: ssl.SSLContext, file: Path) -> None:
-    """Show the certificate in a file, which has its key too, to whoever asks for one."""
+    """Show the certificate in a file, which also has its key, to a server that asks for one."""
     try:
         context.load_cert_chain(file, password="")  # a key under a passphrase is refused, not asked about
     except (OSError, ssl.SSLError) as error:
@@ -216,7 +223,7 @@ def show_certificate(context: ssl.SSLContext, file: Path) -> None:
 
 
 def health_of(address: str, authority: str | None = None) -> Health:
-    """What a server says of its health; an `OutsideError` where it is not well or does not answer."""
+    """What a server says about its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
@@ -232,7 +239,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
 
 
 def _check_trust(error: BaseException, address: str) -> None:
-    """A failure of TLS itself never passes by waiting: an `Untrusted` where that is what went wrong."""
+    """Raise `Untrusted` if TLS itself failed: waiting does not help."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):

@@ -7,9 +7,8 @@
   own upload has arrived, `GET` gives a body or a range of it.
 - `GET /health` says that the database answers, and how the coordinator's own work goes.
 
-Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
-Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
-secret.
+Bodies go straight to disk and can be continued at any byte. Everything has a size limit, and every caller a rate limit.
+Logs are lines of JSON with method, route, status, sizes and times; never any content, token or address with a secret.
 
 Beside it the coordinator's own work goes on (`background`).
 """
@@ -55,7 +54,7 @@ _STATUS = {
 }  # fmt: skip
 
 _LIVES = 1000
-"""Characters of the names of lives that one request says."""
+"""Characters of the names of lives that are read from one request."""
 
 StudyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
 BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of the body, 32 bytes in hexadecimal.")]
@@ -197,11 +196,12 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         latest: Annotated[str, Query(max_length=64, description="The digest of that message.")] = "",
         has: Annotated[str, Query(max_length=64, description="The tag of the caller's messages, as told.")] = "",
         mark: Annotated[str, Query(max_length=64, description="Comes back with the answer.")] = "",
+        written: Annotated[int, Query(ge=0, le=2**31 - 1, description="Saved questions of the caller's round.")] = 0,
         wait: Annotated[float, Query(ge=0, le=3600)] = 0,
         authorization: Authorization = None,
     ) -> Waiting:
         owner = await server.caller(request, study, authorization)
-        known = Known(received=after, latest=latest, has=has, mark=mark)
+        known = Known(received=after, latest=latest, has=has, mark=mark, written=written)
         standing = await run_in_threadpool(coordinator.hears, study, owner, known)
         until, waited = time.monotonic() + min(wait, limits.longest_wait), False
         while True:
@@ -210,7 +210,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
             left = 0.0 if hasattr(request.state, "is_stopping") else until - time.monotonic()
             if found or left <= 0 or await request.is_disconnected():
                 request.state.idle = not found
-                if waited:  # what was so when it came may not be so any more
+                if waited:  # what was true when the request came may have changed
                     standing = await run_in_threadpool(coordinator.hears, study, owner, known)
                 letters = coordinator.letters(study, owner)
                 return Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
@@ -229,7 +229,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
         received = await run_in_threadpool(bodies.received, blob, owner)
-        # all bytes may be there and not checked yet, where a process died over it
+        # all bytes may be there and not yet checked, if a process died over it
         complete = await run_in_threadpool(bodies.has_from, blob, owner)
         return Arrived(received=received, complete=complete)
 
@@ -276,7 +276,7 @@ def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, d
 
 
 class CannotServe(OutsideError):
-    """The server is up, and cannot do its work."""
+    """The server is up, but cannot do its work."""
 
 
 class DiskFull(OutsideError):
@@ -324,8 +324,8 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
 
 
 class _Logged:
-    """Counts every request once its answer has been sent, and writes a line for it; none for a poll that brings
-    nothing, so that the log of a study that waits does not grow.
+    """Counts every request once its answer has been sent, and logs it, except for polls that bring nothing: the log of
+    a waiting study must not grow.
     """
 
     def __init__(self, app: ASGIApp, counted: Counted) -> None:

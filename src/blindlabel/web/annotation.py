@@ -1,4 +1,6 @@
-"""The annotation window: one own record, its question, the verdict about it, and going from record to record."""
+"""The annotation window: one of the owner's records, its question, the verdict on it, and going from record to
+record.
+"""
 
 from __future__ import annotations
 
@@ -46,15 +48,15 @@ class Annotation:
         self._suggestion: str | None = None
         self._loaded = ""
         self._base = ""
-        """The newest text about the record that this tab knows of: what it writes goes over that and nothing else."""
+        """The newest text about the record that this tab knows: it only overwrites this text, no other."""
         self._last = Written("", 0, "", 0)
         self._confirming = ""
-        """The text that will be saved in spite of a bad verdict when saving is asked for again."""
+        """The text that will be saved despite a bad verdict when the person saves again."""
         self._build()
 
     @property
     def record(self) -> int | None:
-        """The record that is open; None where the list is shown."""
+        """The record that is open, or None if the list is shown."""
         return self._record
 
     def _build(self) -> None:
@@ -78,7 +80,7 @@ class Annotation:
     # Opening and leaving
 
     async def open(self, record: int, order: Sequence[int] | None = None) -> None:
-        """Show a record; `order` is how the list stands, for going on from here."""
+        """Show a record; `order` is the order of the list, for going on from here."""
         task = self.seat.task(record)
         if task is None:
             return
@@ -130,7 +132,7 @@ class Annotation:
         self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
 
     def put(self, question: str) -> None:
-        """Put a question in, as a suggestion, to be changed here."""
+        """Put a question in, like a suggestion, to be changed here."""
         self._show_suggestion(question, "")
 
     def close(self, *, by_history: bool = False) -> None:
@@ -143,7 +145,7 @@ class Annotation:
         self._on_leave()
 
     async def refresh(self) -> None:
-        """The round has changed under us: leave a record that is not asked any more, and fix what is handed in."""
+        """The round has changed: leave a record that is no longer asked about, and lock what is handed in."""
         if self._record is None:
             return
         task = self.seat.task(self._record)
@@ -180,8 +182,8 @@ class Annotation:
         return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
     def _keep(self, written: Written) -> None:
-        """Keep what is typed, unless somebody else has written meanwhile and nothing is decided: then it waits in the
-        tab.
+        """Keep what is typed, unless somebody else has written in the meantime and nothing is decided: then it waits in
+        the tab.
         """
         assert self._record is not None
         if self._overtaken.now is not None:
@@ -310,7 +312,7 @@ class Annotation:
             tell("Saved.")
 
     async def _tell_truth(self, own: OwnRecord, task: Task | None) -> bool:
-        """In practice: show what the saved question does; whether that was not shown before."""
+        """In practice: show what the saved question does; returns whether that was not shown before."""
         practice = self._app.practice
         if practice is None or task is None or task.question is None or task.question == self._truth.told:
             return False
@@ -364,7 +366,7 @@ class Annotation:
         self._pane.editor.replace(question, quietly=True)
 
     def _chosen(self, question: str, *, suggested: bool = False) -> None:
-        """One of the choices of a later round was taken, or the better question of a practice."""
+        """Somebody took one of the choices of a later round, or the better question of a practice."""
         if self._record is None or self._why_fixed(self._record):
             return
         if suggested:
@@ -411,7 +413,7 @@ class Annotation:
     # The verdict
 
     async def _judge(self, checked: Question | None, question: str) -> None:
-        """Show the verdict; at once where the table is ready, else when it is."""
+        """Show the verdict: at once if the table is ready, otherwise as soon as it is."""
         formula = checked.formula if checked is not None else None
         if checked is None or formula is None:
             return

@@ -1,12 +1,12 @@
 """One app over one workspace: what all its tabs share, and a seat for each person at it.
 
 The sampled records and the questions of the round are kept in memory (`CachedWorkspace`), and read again only when the
-workspace's state has changed (`owner run` took in a round), so that opening, checking and saving stay quick with
+workspace's state has changed (`owner run` received a round), so that opening, checking and saving stay quick with
 thousands of records.
 
 A seat says which records are a person's, in which order they go through them, and keeps what they write. For most
-records a person writes the question that is asked. Where somebody else has been asked first and this person second (see
-`storage.team`), what is written goes to the second question, and the first is not shown.
+records a person writes the question that is asked. If somebody else is asked first and this person second (see
+`storage.annotations.Team`), this person writes the second question, and the first is not shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CachedWorkspace:
         self.workspace = workspace
         self.annotations = Annotations(workspace)
         self.edition = 0
-        """Grows whenever something to be shown has changed."""
+        """Grows whenever something that is shown has changed."""
         self.team = team_of(workspace)
         self._version = -1
         self._state = workspace.state()
@@ -66,7 +66,7 @@ class CachedWorkspace:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Read again what other processes changed; True where something did."""
+        """Read again what other processes changed; True if something did."""
         version = self.workspace.version()
         if version == self._version and (self._records or not self._state.sample):
             return self._catch_up()
@@ -90,7 +90,7 @@ class CachedWorkspace:
         self.edition += 1
 
     def _catch_up(self) -> bool:
-        """Take over what another process wrote; True where something was."""
+        """Take over what another process wrote; True if there was anything."""
         rows, count, latest = self.workspace.written_since(self._state.round, self._newest[1])
         if (count, latest) == self._newest:
             return False
@@ -106,19 +106,19 @@ class CachedWorkspace:
         return self.edition != known
 
     def writer(self, record: int) -> str:
-        """Who wrote the newest text about a record, where a name is known."""
+        """Who wrote the newest text about a record, if a name is known."""
         task = self._tasks.get(record)
         if task is None or task.state == "open":
             return ""
         return task.author if task.state == "saved" else self._writing.get(record, task.author)
 
     def writes(self, record: int, name: str) -> None:
-        """Somebody is writing about a record."""
+        """Note that somebody is writing about a record."""
         self._writing[record] = name
 
     @property
     def version(self) -> int:
-        """Of the protocol's state."""
+        """The version of the protocol's state."""
         return self._version
 
     @property
@@ -147,7 +147,7 @@ class CachedWorkspace:
         return bool(self._tasks) and not self._state.rounds[-1].handed_in and self._state.truth is None
 
     def progress(self) -> RoundProgress:
-        """Where this owner stands, from memory."""
+        """How far this owner is, from memory."""
         count = dict.fromkeys(STATES, 0)
         for task in self._tasks.values():
             count[task.state] += 1
@@ -164,15 +164,17 @@ class CachedWorkspace:
         )
 
     def task(self, record: int) -> Task | None:
-        """What is to be asked about a record in this round; None where it is not asked."""
+        """What is to be asked about a record in this round, or None if it is not asked."""
         return self._tasks.get(record)
 
     def record(self, record: int) -> OwnRecord:
-        """An own record by its place in the sample."""
+        """One of the owner's records, by its place in the sample."""
         return self._records[record]
 
     def source_before(self, record: int, text: str) -> str:
-        """Where a question came from that is kept as it was asked in the round before; empty where it is another."""
+        """The source of a question that is kept as it was asked in the previous round; empty if it is a
+        different one.
+        """
         before = self._earlier.get((self._state.round - 1, record))
         return before.source if before is not None and before.question == text else ""
 
@@ -208,7 +210,7 @@ class CachedWorkspace:
     def save_many(
         self, texts: dict[int, str], source: str, author: str = "", was: Mapping[int, str] | None = None
     ) -> list[tuple[Task, Task]]:
-        """Many questions at once, checked before; what each task was and what it became."""
+        """Save many questions that have been checked; returns what each task was and what it became."""
         self.workspace.save_questions(texts, source, author, was)
         changes = []
         for record, text in texts.items():
@@ -218,7 +220,7 @@ class CachedWorkspace:
         return changes
 
     def take_back(self, changes: list[tuple[Task, Task]]) -> list[int]:
-        """Undo changes, but for records that have changed again since; the records that were left alone."""
+        """Undo changes, except for records that have changed again since; returns the records that were left alone."""
         done = set(self.workspace.take_back(changes))
         for before, _ in changes:
             if before.record in done:
@@ -257,9 +259,9 @@ class Row:
     verdict: Verdict | None
     mark: Mark
     asked: str
-    """Who is asked about it, where that is one person."""
+    """Who is asked about it, if that is one person."""
     writer: str
-    """Who wrote what stands there."""
+    """Who wrote the text that is there."""
 
     def to_json(self) -> dict[str, object]:
         """As the browser gets it."""
@@ -293,7 +295,7 @@ class Seat:
         return not self.cache.team.names or self.cache.team.is_asked(self.name, record)
 
     def task(self, record: int) -> Task | None:
-        """What this person is to write about a record."""
+        """The task of this person about a record."""
         return (self.cache.seconds if self.is_second(record) else self.cache.tasks).get(record)
 
     # The list
@@ -334,8 +336,8 @@ class Seat:
         return [task for task in tasks if task is not None and task.state != "saved"]
 
     def next_unwritten(self, after: int | None, order: Sequence[int] = ()) -> int | None:
-        """The next record without a saved question behind this one, in this order and from its start again at the end;
-        None where all have one.
+        """The next record after this one without a saved question, in this order and wrapping around at the end, or
+        None if all have one.
         """
         waiting = {task.record for task in self.unwritten() if task.record != after}
         first = list(order) or list(self.cache.tasks)
@@ -348,7 +350,7 @@ class Seat:
     # Writing
 
     def save_draft(self, record: int, text: str, was: str | None = None) -> None:
-        """Keep a text that is being written; where `was` is given, only over that text (`WrittenMeanwhile`)."""
+        """Keep a text that is being written; with `was`, only over that text (`WrittenMeanwhile`)."""
         task = self.task(record)
         if task is None or task.draft == text:
             return
@@ -365,7 +367,7 @@ class Seat:
         self._put(replace(task, draft=text, state=state))
 
     def save(self, record: int, text: str, source: str = PERSON, was: str | None = None) -> Question:
-        """Make a text the record's question where it has no error; keep it as a draft in any case."""
+        """Make a text the record's question if it has no error; keep it as a draft in any case."""
         checked = self.cache.check(text)
         over = None if was is None else {record: was}
         if not checked.ok:
@@ -382,7 +384,7 @@ class Seat:
         return checked
 
     def discard(self, record: int, was: str | None = None) -> tuple[Task, Task]:
-        """Forget draft and question of a record in this round; what the task was and what it is now."""
+        """Forget draft and question of a record in this round; returns what the task was and what it is now."""
         before = self.task(record)
         assert before is not None
         if self.is_second(record):
@@ -394,7 +396,7 @@ class Seat:
         return before, after
 
     def take_back(self, change: tuple[Task, Task]) -> str:
-        """Undo a change of one record; a sentence where it cannot be undone."""
+        """Undo a change to one record; a sentence if it cannot be undone."""
         before, after = change
         if not self.is_second(before.record):
             return "It has changed again since, so it stays." if self.cache.take_back([change]) else ""
@@ -452,7 +454,7 @@ class Uploads:
         return ticket
 
     def take(self, tickets: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Name and content of what was handed over."""
+        """The name and content of what was handed over."""
         return [self._waiting.pop(ticket) for ticket in tickets if ticket in self._waiting]
 
 
@@ -473,7 +475,7 @@ class OwnerApp:
         return Seat(self.cache, self.judging, name)
 
     def practice_of(self, name: str, *, make: bool = False) -> OwnerApp | None:
-        """The practice of a person of this study; None where there is none and none shall be made."""
+        """The practice of a person of this study, or None if there is none and none shall be made."""
         folder = practice_folder(self.workspace, name)
         if name not in self._practices and (make or folder.exists()):
             made = Practice(folder, nearer(self.workspace.agreement.attributes))
@@ -481,8 +483,8 @@ class OwnerApp:
         return self._practices.get(name)
 
     def truths(self) -> dict[str, AgreedTruth]:
-        """After the end: the ground truth with every other owner; empty while its labels are still on their
-        way, and where the agreement releases none.
+        """After the end: the ground truth with every other owner; empty while its labels are still on their way, or if
+        the agreement releases none.
         """
         truth = self.cache.state.truth
         if truth is None or self.workspace.agreement.release == "none":
@@ -492,7 +494,7 @@ class OwnerApp:
         return truths_of_owner(self.workspace)
 
     def prepare(self) -> None:
-        """Read the table and judge all saved questions, in a thread beside."""
+        """Read the table and judge all saved questions, in a thread of its own."""
 
         def work() -> None:
             self.judging.warm_up()
@@ -501,7 +503,7 @@ class OwnerApp:
         threading.Thread(target=work, daemon=True).start()
 
     def judge_saved(self) -> None:
-        """Come to know the verdicts about all saved questions of the round."""
+        """Work out the verdicts on all saved questions of the round."""
         with self._judging_now:
             if self._judged == self.cache.edition:
                 return

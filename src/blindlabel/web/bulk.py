@@ -1,14 +1,14 @@
-"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is looked
-through before it is saved, the riskiest first, and nothing is chosen that has not been on the screen; all can be undone
-after.
+"""Many records at once: suggest for all open ones, apply a pattern, read questions from files. Everything is reviewed
+before it is saved, the riskiest first, and nothing is selected that has not been on the screen; all of it can be undone
+afterwards.
 
 A pattern is one question for many records, with each record's own words filled in. `{surname}` stands for the record's
 own value of an attribute, as a text in quotes; `{surname 1}` for its first word, `{surname 2}` for the second;
 `{words}` for all words of the record. A record that lacks what a placeholder asks for is left out, with a sentence.
 
-Questions of a round go out and in as a ZIP archive of `<id>.question` files, which `owner run --questions` reads as
-well. A record whose id cannot be a file's name goes by its position, as there. Ids go before positions when files are
-read.
+The questions of a round are written and read as a ZIP archive of `<id>.question` files, which `owner run --questions`
+reads as well. As there, a record whose id cannot be a file name goes by its position, and ids take precedence over
+positions when files are read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Filled:
 
 
 def placeholders(pattern: str) -> list[str]:
-    """What stands between braces outside of comments."""
+    """What is between braces, outside comments."""
     return [match.strip() for line in pattern.split("\n") for match in _PLACEHOLDER.findall(line.split("#")[0])]
 
 
@@ -178,7 +178,7 @@ def _text(name: str, content: bytes) -> str:
 
 
 def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:
-    """Save what is right as questions and the rest as drafts, as written by the person at this seat."""
+    """Save what has no error as questions and the rest as drafts, as written by the person at this seat."""
     changes: list[tuple[Task, Task]] = []
     by_name = _names(cache.records)
     saved: dict[int, str] = {}
@@ -207,11 +207,11 @@ def _names(records: list[OwnRecord]) -> dict[str, int]:
 # Looking through
 
 AT_ONCE = 50
-"""Cards that are shown together; the next ones follow when these are done."""
+"""How many cards are shown together; the next ones follow when these are done."""
 
 
 class Review:
-    """A dialog that shows questions for many records, to be accepted all or in part."""
+    """A dialog that shows questions for many records, all or some of which can be accepted."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class Review:
         self._app, self._on_saved, self._author, self._on_edit = app, on_saved, author, on_edit
         self._texts: dict[int, str] = {}
         self._was: dict[int, str] = {}
-        """What stood at each record when these questions were made."""
+        """The text of each record when these questions were made."""
         self._waiting: list[dict[str, Any]] = []
         self._chosen: list[int] = []
         with ui.dialog().props(f'aria-label="{title}"') as self.dialog, ui.card().classes("sheet widest"):
@@ -239,7 +239,7 @@ class Review:
                 text("span", "J and K move, space chooses, E edits, enter accepts.", "quiet")
 
     async def show(self, texts: dict[int, str], note: str) -> None:
-        """Show these questions; those that fit only their record are chosen once they have been seen."""
+        """Show these questions; those that fit only their record are selected once they have been seen."""
         self._texts, self._waiting = texts, []
         self._was = {record: self._app.cache.tasks[record].draft for record in texts}
         self.note.text = note
@@ -251,7 +251,7 @@ class Review:
             self._show_next()
 
     async def _each(self, doing: str, work: Sequence[Callable[[], T]]) -> list[T]:
-        """Do many things beside the page, and say how far it is."""
+        """Do many things in the background, and show the progress."""
         done: list[T] = []
 
         def all_of_it() -> None:
@@ -325,7 +325,7 @@ class Review:
 
 
 def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str, after: Callable[[], Any]) -> None:
-    """Offer to bring many tasks back to what they were, but for those that changed since."""
+    """Offer to restore many tasks to what they were, except for those that have changed since."""
 
     async def undo() -> str:
         kept = app.cache.take_back(changes)

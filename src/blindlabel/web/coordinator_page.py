@@ -1,5 +1,5 @@
-"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone:
-there is none here.
+"""The coordinator's page: owners and their state, rounds, agreement, what the study waits for, exports. There are no
+records and no questions here.
 
 Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame.
 Signing in takes the code that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is
@@ -23,7 +23,6 @@ import jinja2
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, archive_of
@@ -73,7 +72,7 @@ class _Sessions:
         self._tries = RateLimit(0.5, 10.0)
 
     def sign_in(self, code: str, address: str) -> str | None:
-        """A new session where the code is right."""
+        """A new session if the code is right."""
         self._tries.check(address)
         if not hmac.compare_digest(code.strip().encode(), self._code.encode()):
             return None
@@ -92,46 +91,6 @@ class _Sessions:
         self._until.pop(request.cookies.get(COOKIE, ""), None)
 
 
-class Contacts:
-    """When each owner's machine was last heard of, since this server was started. Kept in memory alone."""
-
-    def __init__(self) -> None:
-        self._heard: dict[tuple[str, str], float] = {}
-
-    def note(self, scope: Scope) -> None:
-        """Note the owner whose request was let in: the server has named it then."""
-        state = scope.get("state", {})
-        if "owner" in state:
-            self._heard[(str(state.get("study", "")), str(state["owner"]))] = time.time()
-
-    def said(self, study: str, owner: str) -> str:
-        """In words."""
-        heard = next(
-            (at for (known, name), at in self._heard.items() if name == owner and study.startswith(known)), None
-        )
-        if heard is None:
-            return "none since the server started"
-        seconds = time.time() - heard
-        return (
-            "just now"
-            if seconds < 60
-            else f"{seconds / 60:.0f} minutes ago"
-            if seconds < 5400
-            else (f"{seconds / 3600:.0f} hours ago")
-        )
-
-
-class _Noting:
-    """Around the server: lets `Contacts` see every request after it was answered."""
-
-    def __init__(self, app: ASGIApp, contacts: Contacts) -> None:
-        self._app, self._contacts = app, contacts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-        self._contacts.note(scope)
-
-
 class _Pages:
     """Templates with everything escaped."""
 
@@ -147,10 +106,9 @@ class _Pages:
 
 def add_page(app: FastAPI, coordinator: CoordinatorParty) -> None:
     """Add the page to the coordinator's server."""
-    sessions, pages, contacts = _Sessions(sign_in_code(coordinator)), _Pages(), Contacts()
-    app.add_middleware(_Noting, contacts=contacts)
+    sessions, pages = _Sessions(sign_in_code(coordinator)), _Pages()
     _add_signing_in(app, sessions, pages)
-    _add_studies(app, coordinator, sessions, pages, contacts)
+    _add_studies(app, coordinator, sessions, pages)
     for name, kind in (("coordinator.css", "text/css"), ("coordinator.js", "text/javascript")):
         _add_file(app, name, kind)
 
@@ -208,9 +166,7 @@ def _own_post(request: Request) -> None:
         raise HTTPException(403, "Another site cannot use this page.", _HEADERS)
 
 
-def _add_studies(
-    app: FastAPI, coordinator: CoordinatorParty, sessions: _Sessions, pages: _Pages, contacts: Contacts
-) -> None:
+def _add_studies(app: FastAPI, coordinator: CoordinatorParty, sessions: _Sessions, pages: _Pages) -> None:
     def known(request: Request, study: str) -> None:
         if not sessions.has(request):
             raise HTTPException(303, headers={"Location": "/sign-in", **_HEADERS})
@@ -228,7 +184,7 @@ def _add_studies(
     @app.get("/studies/{study}", include_in_schema=False)
     async def study_page(request: Request, study: str) -> Response:
         known(request, study)
-        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study, contacts)))
+        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study)))
 
     @app.get("/studies/{study}/plot.svg", include_in_schema=False)
     async def plot(request: Request, study: str) -> Response:
@@ -257,7 +213,7 @@ def _settled(coordinator: CoordinatorParty, study: str) -> list[Tally]:
     return [sum(facts.tallies.values(), Tally()) for facts in state.rounds if facts.tallies]
 
 
-def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts) -> dict[str, Any]:
+def _study_values(coordinator: CoordinatorParty, study: str) -> dict[str, Any]:
     """Everything that a study's page shows."""
     agreement, rounds = coordinator.agreement(study), _settled(coordinator, study)
     stand, since = standing(coordinator, study), coordinator.store.waited_since(study)
@@ -270,11 +226,10 @@ def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts)
             {
                 "name": name,
                 "facts": facts,
-                "doing": [step.sentence for step in stand.waiting if step.who == name],
-                "contact": contacts.said(study, name),
+                "doing": [step.sentence.removeprefix(f"{name} has to ") for step in stand.waiting if step.who == name],
+                "contact": _contact(coordinator.heard.get((study, name), 0.0)),
                 "since": _time(since[name]) if name in since else "",
-                "asked": after[0].asked.get(name, 0) if after else 0,
-                "handed_in": bool(after) and name in after[0].answered,
+                "questions": _questions(after[0], name, coordinator.written.get((study, name))) if after else "–",
             }
             for name, facts in stand.owners.items()
         ],
@@ -296,6 +251,26 @@ def _study_values(coordinator: CoordinatorParty, study: str, contacts: Contacts)
 def _time(at: float) -> str:
     """A time of this machine's clock."""
     return datetime.datetime.fromtimestamp(at).astimezone().strftime("%d %B %Y, %H:%M")
+
+
+def _contact(heard: float) -> str:
+    """When an owner's machine was last heard from, in words."""
+    if not heard:
+        return "none since the server started"
+    minutes = (time.time() - heard) / 60
+    if minutes < 1:
+        return "just now"
+    return f"{minutes:.0f} minutes ago" if minutes < 90 else f"{minutes / 60:.0f} hours ago"
+
+
+def _questions(current: RoundStanding, owner: str, told: tuple[int, int] | None) -> str:
+    """How far an owner is with its questions of a round, if it has said so."""
+    asked = current.asked.get(owner, 0)
+    if owner in current.answered:
+        return f"all {asked:,} handed in"
+    if told is None or told[0] != current.round:
+        return f"of {asked:,}, not told yet"
+    return f"{told[1]:,} of {asked:,} written"
 
 
 def _progress(current: RoundStanding) -> str:

@@ -1,6 +1,6 @@
 """The owner's page as one tab sees it: who sits here (a name, asked once, for the annotation log and for sharing the
-work; it stays here), the head with progress and help, the offer to practise and what it came to, the list, the
-annotation window, how the study stands, and handing in a round. A practice is the same page over its own workspace.
+work; it stays here), the header with progress and help, the offer to practise and its result, the list, the annotation
+window, how the study stands, and handing in a round. A practice is the same page over its own workspace.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ LONGEST_VISIT = 600.0
 """Seconds; a record that was open for longer was left alone, not worked on."""
 LATEST_VISITS = 15
 LEAST_VISITS = 3
-"""Records from which on something is said."""
+"""With fewer records than this, nothing is said."""
 
 
 def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | None:
-    """Seconds until the last record, by the median of this person's latest records; None where that is not known."""
+    """Seconds until the last record, by the median of this person's latest records, or None if that is not known."""
     taken = [
         visit.saved - visit.opened
         for visit in log
@@ -46,7 +46,7 @@ def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | Non
 
 
 def time_left(seconds: float | None) -> str:
-    """As the page says it behind the number of records; empty where nothing is known."""
+    """The words that follow the number of records on the page; empty if nothing is known."""
     if seconds is None:
         return ""
     if seconds < 60:
@@ -107,7 +107,7 @@ _KINDS = {
     "never": ("says no to everything", "say no to everything"),
     "always": ("says yes to everything", "say yes to everything"),
 }
-"""What is said of one question, and of several."""
+"""The words for one question, and for several."""
 _SOURCES = {
     SUGGESTED: "suggested and not edited",
     CHANGED: "suggested and changed",
@@ -195,7 +195,7 @@ class HandIn:
 
 
 def said(figures: list[tuple[int, str]]) -> str:
-    """Figures as a sentence, those that are zero left out."""
+    """Figures as a sentence, without those that are zero."""
     found = [f"{number:,} {sentence}" for number, sentence in figures if number]
     return (", ".join(found) + ".") if found else ""
 
@@ -203,11 +203,11 @@ def said(figures: list[tuple[int, str]]) -> str:
 # Practice
 
 OFFERED = "practice_offered_to"
-"""What is remembered of a person who said no, before the name."""
+"""The prefix under which it is remembered that a person said no, before the name."""
 
 
 class PracticePanel:
-    """In a study that is not over, offers practice to each person once; in a practice, says what it has come to."""
+    """In a study that is not over, offers practice to each person once; in a practice, says how it went."""
 
     def __init__(self, app: OwnerApp, seat: Seat) -> None:
         self._app, self._seat = app, seat
@@ -221,7 +221,7 @@ class PracticePanel:
         self.refresh(writing=False)
 
     def refresh(self, *, writing: bool) -> None:
-        """Show what is to be shown now."""
+        """Show what applies now."""
         if self._app.practice is not None:
             self._said.text = self._app.practice.result().sentence
             self._root.set_visibility(not writing)
@@ -361,7 +361,7 @@ class OwnerPage:
     # What changes
 
     async def tick(self) -> None:
-        """Look whether another process or tab has changed something; a tab that is away needs nothing."""
+        """Look whether another process or tab has changed something; a disconnected tab needs nothing."""
         if not self._client.has_socket_connection:
             return
         self._cache.refresh()

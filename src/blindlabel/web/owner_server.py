@@ -1,6 +1,6 @@
-"""The owner's app as a server: one workspace, behind the guard (`web.guard`). On loopback, for this machine's own
-browsers, unless it is served to other machines behind a proxy. `serve` runs until stopped. It prints nothing itself;
-`on_ready` gets the links that let browsers in, one each.
+"""The owner's app as a server: one workspace, behind the guard (`web.guard`). It listens on loopback, for this
+machine's own browsers, unless it is served to other machines behind a proxy. `serve` runs until stopped. It prints
+nothing itself; `on_ready` gets the links that let browsers in, one each.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from blindlabel.web.plots import agreement_plot, rounds_of_owner
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
-"""Seconds that a tab without connection is waited for, so that a machine that slept does not lose what its tab shows.
+"""Seconds to wait for a disconnected tab, so that a machine that slept does not lose what its tab shows.
 """
 _PORT = "web_port"
 _STATIC = Path(__file__).parent / "browser"
 
 
 def create_app(app: OwnerApp) -> FastAPI:
-    """The application with all its routes. One a process: the framework has one page registry."""
+    """The application with all its routes. One per process: the framework has one page registry."""
     api = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @api.get("/plot.svg")
@@ -118,13 +118,13 @@ class Serving:
     host: str = HOST
     """An address, or the path of a socket in the file system."""
     port: int | None = None
-    """None: the one of last time where it is free, so that an open tab finds it again."""
+    """None: the same as last time if it is free, so that an open tab finds it again."""
     browsers: int = 1
     address: str = ""
-    """Where people on other machines find it, through a proxy with TLS; empty: this machine's own browsers alone."""
+    """Where people on other machines find it, through a proxy with TLS; empty: only this machine's browsers."""
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     header: str = ""
-    """In which the proxy says who somebody is; empty: people have accounts."""
+    """The header in which the proxy says who somebody is; empty: people have accounts."""
 
     def door(self, port: int) -> Door:
         """Whom the guard lets in."""
@@ -142,7 +142,7 @@ class Serving:
 
 def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
     """Serve the app until stopped."""
-    serving.door(0)  # what is wrong with it is said before anything is opened
+    serving.door(0)  # errors in it are reported before anything is opened
     workspace = app.workspace
     access = Access(workspace.database)
     if serving.address and not serving.header and not access.accounts():
@@ -182,7 +182,9 @@ def _when_started(server: uvicorn.Server, then: Callable[[], None]) -> None:
 
 
 def _listening(workspace: Workspace, serving: Serving) -> socket.socket:
-    """A listening socket. One in the file system is for the group of its folder too, to which the proxy may belong."""
+    """A listening socket. One in the file system is also open to the group of its folder, to which the proxy may
+    belong.
+    """
     if serving.host.startswith("/"):
         with contextlib.suppress(FileNotFoundError):
             if Path(serving.host).is_socket():

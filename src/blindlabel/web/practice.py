@@ -1,10 +1,10 @@
-"""Practice: eight invented records whose partners are known, on the same screens as a study's, and after each question
-the truth: whether it finds the partner, who else passes, and what a better question would be. Reached from the first
-page of a study, for each person, and by `blindlabel practice` without one.
+"""Practice: eight invented records whose partners are known, on the same screens as a study, and the truth after each
+question: whether it finds the partner, who else passes, and what a better question would be. It is reached from the
+first page of a study, for each person, or by `blindlabel practice` without one.
 
 Everything lies in a folder of its own: a rehearsal whose two tables are generated, with the truth about them. The
-records are drawn from those that have a near relative in the other table (a household, the next model). What it came to
-is worked out from the saved questions whenever somebody looks, so it cannot be out of date.
+records are drawn from those that have a near relative in the other table (a household, the next model). The result is
+worked out from the saved questions whenever somebody looks, so it cannot be out of date.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OF_PRODUCTS = ("price", "brand", "model", "manufacturer", "product", "category"
 
 
 def nearer(attributes: Sequence[str]) -> str:
-    """The kind of records that is nearer to those of a study."""
+    """The kind of records that is closer to those of a study."""
     named = " ".join(attributes).casefold()
     return "products" if any(word in named for word in _OF_PRODUCTS) else "persons"
 
@@ -57,7 +57,7 @@ class PractisedTruth:
     partner: Record
     found: bool
     passed: tuple[Record, ...]
-    """Records that are no partner and get a yes."""
+    """Records that are not the partner but get a yes."""
 
     @property
     def is_right(self) -> bool:
@@ -66,7 +66,7 @@ class PractisedTruth:
 
     @property
     def worth(self) -> tuple[bool, bool, int]:
-        """Orders questions."""
+        """A key by which questions are ranked."""
         return self.is_right, self.found, -len(self.passed)
 
     @property
@@ -84,7 +84,7 @@ class PractisedTruth:
 
 @dataclass(frozen=True)
 class PracticeResult:
-    """What the practice came to."""
+    """The result of a practice."""
 
     asked: int
     found: int
@@ -103,7 +103,7 @@ class PracticeResult:
 
 
 class Practice:
-    """One person's practice in a folder; made there where there is none."""
+    """One person's practice in a folder; made there if there is none."""
 
     def __init__(self, folder: Path, kind: str = "persons", seed: int = 1) -> None:
         self.folder = folder
@@ -137,13 +137,13 @@ class Practice:
         return PractisedTruth(self._others[partner], question(self._others[partner]), passed)
 
     def told(self, own: OwnRecord, task: Task) -> tuple[PractisedTruth, Question | None]:
-        """The truth about a saved question, and a better one where there is one."""
+        """The truth about a saved question, and a better one if there is one."""
         question = self._checked(task.question or "")
         better = self.better(own, task, question)
         return self.truth(own, question), self._checked(better) if better else None
 
     def better(self, own: OwnRecord, task: Task, question: Question) -> str:
-        """A question that does more, of those that the app would offer; empty where none does."""
+        """A question that does more, of those that the app would offer, or empty if none does."""
         offered = [self.judging.suggest(own, replace(task, round=1, previous=()))]
         if question.chain is not None and question.chain.conditions:
             offered += self.judging.neighbours(own, task, question.chain).values()
@@ -163,7 +163,9 @@ class Practice:
 
 
 def _with_relatives(made: GeneratedTables) -> GeneratedTables:
-    """With the rows of the first table alone that are most like a record of the second that is not theirs."""
+    """The tables with only those rows of the first that are most like a record of the second that is not their
+    partner.
+    """
     recipe = Recipe.of(STEPS, types_of([made.a, made.b], Recipe(STEPS)))
     own, others = (
         dict(zip(table.ids, (words_of(one.whole) for one in recipe.rows(table, table.attributes))))
@@ -182,7 +184,7 @@ def _with_relatives(made: GeneratedTables) -> GeneratedTables:
     return GeneratedTables(table, made.b, tuple(pair for pair in made.matches if pair[0] in kept))
 
 
-# In a study's workspace, a practice a person
+# In a study's workspace, one practice for each person
 
 
 def practice_folder(workspace: Workspace, name: str) -> Path:

@@ -16,7 +16,7 @@ from blindlabel.web.components import button, key_button, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
-"""Attributes with a column of their own where nobody has chosen; of more, the first."""
+"""Attributes that have a column by default; if there are more, the first ones."""
 COLUMNS = "web_columns"
 
 
@@ -45,7 +45,7 @@ class RecordList:
         self._sort, self._descending, self._page = "record", False, 1
         self._edition: tuple[int, int, str] | None = None
         self.order: list[int] = []
-        """The records as they stand in the list, all pages."""
+        """The records in the order of the list, all pages."""
         with ui.element("section").classes("record-list").props('aria-label="Records"') as self.root:
             self._build_tools(on_next, on_open)
             self._table = RecordTable("Records of this round")
@@ -164,8 +164,8 @@ class RecordList:
 
 
 def _weight(name: str, lengths: list[int]) -> float:
-    """How wide an attribute's column is beside the others: room for nine values of ten and for its name, but a long
-    text leaves room for short ones.
+    """How wide an attribute's column is relative to the others: wide enough for nine of ten values and for its name,
+    but a long text leaves room for short ones.
     """
     usual = sorted(lengths)[9 * len(lengths) // 10]
     return min(max(usual + 1.5, len(name) * 1.3, 5.0), 30.0)

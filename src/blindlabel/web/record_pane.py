@@ -1,6 +1,6 @@
-"""The left half of the annotation window: a record of one's own whose words can be clicked, shaded by how rare they are
-and underlined where the question asks for them; what a click on one asks for; and where in a record a question finds
-what it asks for, so that a person sees at a glance why a row fits.
+"""The left half of the annotation window: one of the owner's records, whose words can be clicked, are shaded by how
+rare they are, and underlined if the question asks for them; what a click on a word asks for; and where in a record a
+question finds what it asks for, so that a person sees at a glance why a row fits.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def marked(record: Record, atoms: Iterable[Atom]) -> list[dict[str, object]]:
 
 
 def marked_apart(own: Record, other: Record) -> list[dict[str, object]]:
-    """Another record attribute by attribute, as the browser gets it: what the owner's has not is marked, and said where
-    it lacks something.
+    """Another record attribute by attribute, as the browser gets it: what the owner's record does not have is marked,
+    and what the other one lacks is named.
     """
     shown: list[dict[str, object]] = []
     for name, value in other.attributes.items():
@@ -130,11 +130,11 @@ def _cut(value: str, spans: list[Stretch]) -> list[dict[str, object]]:
 # Words
 
 SHORT = 3
-"""Words up to this length say something only about the attribute in which they stand."""
+"""Words up to this length say something only about the attribute they are in."""
 
 
 class RecordWords(Element, component="browser/record_words.js"):
-    """A record of one's own, attribute by attribute; clicking a word gives it and its attribute to the handler."""
+    """One of the owner's records, attribute by attribute; clicking a word gives it and its attribute to the handler."""
 
     def __init__(self, workspace: Workspace, on_word: Callable[[str, str], Any]) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class RecordWords(Element, component="browser/record_words.js"):
         self.on("word", lambda event: on_word(str(event.args["word"]), str(event.args["attribute"])))
 
     def show(self, own: OwnRecord, *, fixed: bool) -> None:
-        """Show a record as it stands in the table."""
+        """Show a record as it is in the table."""
         self._parts = [(name, parts_of(name, value, self._recipe)) for name, value in own.row.items()]
         self._props["attributes"] = [
             {"name": name, "parts": parts, "prepared": _prepared_beside(own, name)} for name, parts in self._parts
@@ -187,7 +187,7 @@ class RecordWords(Element, component="browser/record_words.js"):
 
 
 def rarity_level(others: int, rows: int) -> int:
-    """How rare a word is: 3 where no other row has it, down to 0 where many have."""
+    """How rare a word is: 3 if no other row has it, down to 0 if many have."""
     return 3 if others == 0 else 2 if others <= max(2, rows // 100) else 1 if others <= max(5, rows // 20) else 0
 
 
@@ -243,9 +243,9 @@ def view_for(workspace: Workspace, attribute: str = "", *, cased: bool = True) -
 
 
 def asked_for(word: str, attribute: str, workspace: Workspace) -> Term:
-    """The predicate that a clicked word becomes: a whole word where that can be asked, else a part of the text; short
-    words only in their own attribute. Upper and lower case do not matter in it. A text that is too long to be asked in
-    one piece becomes several, none of it left out.
+    """The predicate that a clicked word becomes: a whole word if that can be asked, else a part of the text; short
+    words only in their own attribute. Upper and lower case do not matter in it. A text that is too long to be asked for
+    in one piece becomes several, with nothing left out.
     """
     terms, limit = workspace.agreement.terms(), workspace.agreement.terms().limits.needle_length
     small = word.lower() if word.isascii() else word
@@ -263,7 +263,7 @@ def asked_for(word: str, attribute: str, workspace: Workspace) -> Term:
 
 
 def pieces_of(text: str, longest: int) -> list[str]:
-    """A text in pieces of at most this many characters, cut between words where that can be."""
+    """A text in pieces of at most this many characters, cut between words if possible."""
     return textwrap.wrap(text, longest, break_on_hyphens=False)
 
 
@@ -313,7 +313,7 @@ class RecordPane:
 
     def show_mark(self) -> None:
         """Show what is noted about the record, here or in another tab."""
-        own, self._own = self._own, None  # what follows is no note
+        own, self._own = self._own, None  # what follows is not a note
         if own is not None:
             self._mark = self._app.cache.mark(own.record)
             self._unsure.value, self._note.value = self._mark.unsure, self._mark.note

@@ -1,6 +1,6 @@
 """How the study stands, as the owner sees it: whom to confirm (words to read out, and a field for words heard), who has
-to act now, what this machine does and whether it does, how the rounds went, and at the end the ground truth with its
-exports and what became of each own record, as far as the agreement releases it to this owner.
+to act now, what this machine is doing and whether it runs, how the rounds went, and at the end the ground truth with
+its exports and what became of each of the owner's records, as far as the agreement releases it to this owner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from blindlabel.web.plots import plot_in_words, rounds_of_owner
 
 @dataclass(frozen=True)
 class RecordOutcome:
-    """One own record at the end, in words."""
+    """One of the owner's records at the end, in words."""
 
     id: str
     matches: str
@@ -47,7 +47,9 @@ def settled_sentence(app: OwnerApp) -> str:
 
 
 def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
-    """How many pairs became what, from the rounds' totals: they are told whatever else the agreement releases."""
+    """How many pairs became what, from the rounds' totals, which owners are told whatever else the agreement
+    releases.
+    """
     matches = sum(tally.both for tally in pairing.tallies)
     others = sum(tally.neither for tally in pairing.tallies)
     pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
@@ -61,7 +63,7 @@ NOT_RELEASED = (
 
 
 def outcomes(app: OwnerApp) -> list[RecordOutcome]:
-    """Each own record with its matches, by their places in the other's sample; nothing before the end."""
+    """Each of the owner's records with its matches, by their places in the other's sample; empty before the end."""
     state = app.cache.state
     if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
         return []
@@ -72,14 +74,14 @@ def outcomes(app: OwnerApp) -> list[RecordOutcome]:
         for peer, matrix in labels.items():
             row = matrix[own.record]
             matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
-            if app.workspace.agreement.release == "labels":  # otherwise nobody says which pairs stayed open
+            if app.workspace.agreement.release == "labels":  # otherwise nobody tells which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
         found.append(RecordOutcome(own.id, ", ".join(matches) or "none agreed", f"{open_pairs:,}"))
     return found
 
 
 def _asked(tally: Tally) -> int:
-    """The pairs of a round, compared or not."""
+    """The number of pairs of a round, compared or not."""
     return tally.pairs + tally.loose
 
 
@@ -87,7 +89,7 @@ def _asked(tally: Tally) -> int:
 
 
 class Verifying:
-    """Shown while another owner is not confirmed. It is built anew only when somebody was confirmed, so that nothing
+    """Shown while another owner is not confirmed. It is rebuilt only when somebody has been confirmed, so that nothing
     typed is lost.
     """
 
@@ -175,7 +177,7 @@ class StandingPanel:
         cache = self._app.cache
         waiting = not cache.writable
         activity = self._app.workspace.activity() if waiting else None
-        runs = waiting and cache.state.truth is None and self._app.workspace.is_run
+        runs = waiting and cache.state.truth is None and self._app.workspace.is_running
         said = None if activity is None else (activity.phase, activity.sentence, activity.share)
         unsent = waiting and bool(self._app.workspace.unsent())
         shown = (cache.version, cache.writable, said, runs, unsent)
@@ -231,7 +233,7 @@ class StandingPanel:
         self._build_outcomes()
 
     def _build_outcomes(self) -> None:
-        """What became of each own record."""
+        """Show what became of each of the owner's records."""
         found = outcomes(self._app)
         if not found:
             return
@@ -296,5 +298,5 @@ def _time_left(activity: Activity) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A text as a prop's value, without characters that would end it."""
+    """A text as the value of a prop, without characters that would end it."""
     return '"' + value.replace("\\", "").replace('"', "'").replace("\n", " ") + '"'

@@ -9,6 +9,7 @@ here is null, and is named in "not_run".
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -22,6 +23,7 @@ from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import EngineError, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
+from blindlabel_lab.bench.agreed import DEFAULT, LEAST
 from blindlabel_lab.bench.gates import GateClock
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.published_circuit import is_in_gates
@@ -39,6 +41,7 @@ from blindlabel_lab.gates.record_circuits import compiled
 LENGTHS = tuple(PUBLISHED_SECONDS)
 FULL = (53, 148)
 """Lengths at which five needles, and the default agreement, are measured as well."""
+AGREEMENTS = {LEAST: "is_in alone", DEFAULT: "default agreement"}
 REPEATS = 2
 _HASH_BYTES = 8
 """Of a value in a list that an owner sends the coordinator for comparison."""
@@ -61,25 +64,30 @@ def comparison(
     size: int = 50,
     progress: Progress | None = None,
     full: Sequence[int] = FULL,
+    agreements: Sequence[str] = tuple(AGREEMENTS),
     once: Once = lambda _key, work: work(),
 ) -> dict[str, Any]:
-    """One row a record length, shape of questions and agreement: size questions over size records. One needle, as
-    published, at all lengths; five needles and the default agreement at those in `full`. Rows that `once` knows are not
+    """One row a record length, shape of questions and agreement: size questions over size records. One needle under
+    the first agreement, as published, at all lengths; the rest at those in `full`. Rows that `once` knows are not
     measured again.
     """
     report = progress or (lambda _phase, _share: None)
-    some = [(length, shape) for length in lengths for shape in SHAPES if length in full]
-    wanted = [(length, shape, False) for length in lengths for shape in SHAPES if SHAPES[shape] == 1 or length in full]
-    wanted += [(length, shape, True) for length, shape in some]
+    wanted = [
+        (length, shape, said)
+        for said in agreements
+        for length in lengths
+        for shape in SHAPES
+        if length in full or (SHAPES[shape] == 1 and said == agreements[0])
+    ]
     not_run: list[dict[str, Any]] = []
     rows, parallel = [], None
     with _Clock() as clock:
         if clock.reason is not None:
             not_run.append({"engine": "gates", "reason": clock.reason})
-        for number, (length, shape, default) in enumerate(wanted):
-            agreement = "default agreement" if default else "is_in alone"
+        for number, (length, shape, said) in enumerate(wanted):
+            agreement = AGREEMENTS.get(said, said)
             report(f"{length} characters, {shape}, {agreement}", number / (len(wanted) + 1))
-            work = workload(length, size, shape, full=default)
+            work = workload(length, size, shape, said)
             key = [length, size, shape, agreement, clock.reason is None]
             known = {"length": length, "shape": shape, "agreement": agreement}
             try:
@@ -148,7 +156,9 @@ def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[fl
     """
     seconds = [one.seconds["evaluate"] for one in rounds]
     gates = serial_gates(work, length)
-    ratios = [gates * (before + after) / 2 / one for before, after, one in zip(ticks, ticks[1:], seconds)]
+    around = [gates * (before + after) / 2 for before, after in itertools.pairwise(ticks)]
+    ratios = [taken / one for taken, one in zip(around, seconds)]
+    whole = [taken / sum(one.seconds.values()) for taken, one in zip(around, rounds)]
     gate = median(ticks) if ticks else None
     published = PUBLISHED_SECONDS.get(length) if work.needles == 1 else None
     return {
@@ -160,6 +170,7 @@ def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[fl
         "gates_serial_seconds": None if gate is None else round(gates * gate),
         "gates_clear_needle_seconds": None if gate is None else round(clear_needle_gates(work) * gate),
         "ratio": round(median(ratios)) if ratios else None,
+        "ratio_of_all": round(median(whole)) if whole else None,
         "ratio_spread": [round(min(ratios)), round(max(ratios))] if ratios else None,
         "published_seconds": published,
         "gate_seconds": [round(tick, 5) for tick in ticks],

@@ -1,9 +1,9 @@
 """How fast the packed engine answers a round: random records and questions of one shape, every label checked against
 clear evaluation.
 
-What is measured is a default agreement, or one that is given: its functions, its room, the ring that its account of
-bits asks for. `least` measures an agreement with room for just these questions instead. `total` is what an owner waits
-for in a round: prepare + evaluate. The bytes of records include the randomness that their owner sends with them.
+What is measured is an agreement (`agreed`): its functions, its room, the ring that its account of bits asks for.
+`total` is what an owner waits for in a round: prepare + evaluate. The bytes of records include the randomness that
+their owner sends with them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 import random
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from string import ascii_lowercase
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
@@ -22,7 +24,6 @@ import numpy as np
 from blindlabel.engines.allowed import check_records
 from blindlabel.engines.interface import AnswerMatrix, Evaluated, KeyPair, Terms, Working, is_yes, outcomes
 from blindlabel.engines.packed.planning.room import room_of
-from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.running import native
 from blindlabel.engines.packed.running.engine import PackedEngine
 from blindlabel.engines.packed.running.keys import Secret, open_secret
@@ -30,8 +31,9 @@ from blindlabel.engines.packed.running.records import encrypt_batch, share_parce
 from blindlabel.engines.packed.running.workers import features
 from blindlabel.language.formula import Atom, Conjunction, Count, Disjunction, Formula, Negation, evaluate
 from blindlabel.language.record import SEPARATOR, Record, View
-from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement
+from blindlabel_lab.bench import carried
+from blindlabel_lab.bench.agreed import DEFAULT, agreed
 
 SHAPES = ("and", "or", "not", "unless", "count")
 _LETTERS = ascii_lowercase + "0123456789" + " " * 8
@@ -60,25 +62,11 @@ class PackedFigures:
         return {"engine": "packed", **self.__dict__}
 
 
-def terms_of(shape: str, records: int, length: int, needles: int, *, least: bool = False) -> Terms:
-    """The agreement that is measured: what a study has that says nothing, or (`least`) whole records in lower case,
-    is_in alone and room for just these questions.
-    """
-    if not least:
-        encoding, sampling = {"record_length": length}, {"records": records}
-        return agreements.new("bench", ("anna", "berta"), ("text",), encoding=encoding, sampling=sampling).terms()
-    profiles = {"or": (1, 1), "count": tuple(sorted(weights_of(needles), reverse=True))}
-    return Terms(
-        ("text",),
-        record_length=length,
-        records=records,
-        encode_attributes=False,
-        case="lower",
-        functions=("is_in",),
-        profile=profiles.get(shape, (1,)),
-        exclusions=int(shape in ("not", "unless")),
-        unless=int(shape == "unless"),
-    )
+def agreement_of(said: str, shape: str, records: int, length: int, needles: int) -> Agreement:
+    """The agreement that is measured, with room for such questions where it is the least."""
+    profiles = {"or": [1, 1], "count": sorted(weights_of(needles), reverse=True)}
+    below = {"exclusions": int(shape in ("not", "unless")), "unless": int(shape == "unless")}
+    return agreed(said, records, length, {"profile": profiles.get(shape, [1]), **below})
 
 
 def weights_of(needles: int) -> tuple[int, ...]:
@@ -86,12 +74,9 @@ def weights_of(needles: int) -> tuple[int, ...]:
     return tuple(1 + place % 3 for place in range(needles))
 
 
-def question(
-    chance: random.Random, records: list[Record], own: int, needles: int, shape: str, view: View | None = None
-) -> Formula:
+def question(chance: random.Random, records: list[Record], own: int, needles: int, shape: str, about: View) -> Formula:
     """A question about record `own`, whose needles are mostly cut from it."""
     atoms: dict[str, Atom] = {}
-    about = view or View()
     while len(atoms) < needles:
         text = (records[own] if chance.random() < 0.8 else chance.choice(records)).text(about)
         size = chance.randint(3, 12)
@@ -111,8 +96,10 @@ def question(
     return Conjunction(parts) if needles > 1 else parts[0]
 
 
-def _encrypted(key: Secret, encoded: Residues, batch: int, total: int, questions: int) -> list[bytes]:
-    return [*encrypt_batch(key, encoded, batch, total), *share_parcels(key, batch, questions, total)]
+def questions_of(chance: random.Random, terms: Terms, records: list[Record], needles: int, shape: str) -> list[Formula]:
+    """A question about every record, of the whole where that can be asked."""
+    view = View() if terms.encode_whole else View(terms.attributes[0])
+    return [question(chance, records, own, needles, shape, view) for own in range(len(records))]
 
 
 def _read(
@@ -141,12 +128,24 @@ class _Clock:
         return done
 
 
-def _rows(chance: random.Random, terms: Terms, records: int) -> list[Record]:
+def rows_of(chance: random.Random, terms: Terms, records: int) -> list[Record]:
     """Random records as long as the agreement lets them be."""
     names = terms.attributes
     each = max(1, (terms.record_length - len(SEPARATOR) * (len(names) - 1)) // len(names))
     each = min(each, terms.attribute_length or each)
     return [Record.of({name: "".join(chance.choices(_LETTERS, k=each)) for name in names}) for _ in range(records)]
+
+
+def _parcels(
+    clock: _Clock, terms: Terms, key: Secret, rows: Sequence[Record], questions: int, working: Working
+) -> Iterator[bytes]:
+    """The encrypted records, and the randomness that goes with them."""
+    layout, total = key.room.layout, len(rows)
+    for batch in range(layout.batches(total)):
+        part = rows[batch * layout.block : (batch + 1) * layout.block]
+        encoded = clock.timed("encode", partial(features, terms, part, working))
+        yield from clock.timed("encrypt", lambda: [*encrypt_batch(key, encoded, batch, total)])  # noqa: B023
+        yield from clock.timed("encrypt", lambda: [*share_parcels(key, batch, questions, total)])  # noqa: B023
 
 
 def measure(
@@ -158,30 +157,22 @@ def measure(
     questions: int = 0,
     workers: int = 1,
     seed: int = 0,
-    least: bool = False,
-    agreed: Agreement | None = None,
+    said: str = DEFAULT,
     processor: bool = False,
 ) -> PackedFigures:
     """Play one round of `records` questions (or the first this many of them) over `records` records of `length`
-    characters, or as many and as long as the agreement says.
+    characters, or as long as the agreement says.
     """
     chance = random.Random(seed)  # noqa: S311 - nothing secret
-    terms = agreed.terms() if agreed else terms_of(shape, records, length, needles, least=least)
-    records, length = terms.records, terms.record_length
-    rows = _rows(chance, terms, records)
-    view = View() if terms.encode_whole else View(terms.attributes[0])
-    asked = [question(chance, rows, own, needles, shape, view) for own in range(min(questions or records, records))]
+    agreement = agreement_of(said, shape, records, length, needles)
+    terms = agreement.terms()
+    rows = rows_of(chance, terms, records)
+    asked = questions_of(chance, terms, rows, needles, shape)[: questions or records]
     engine, clock = PackedEngine(), _Clock(processor)
     room = room_of(terms)
     keys = clock.timed("keys", lambda: engine.make_keys(terms))
     key = open_secret(terms, keys.secret)
     check_records(terms, rows)
-    parcels: list[bytes] = []
-    block = room.layout.block
-    for batch in range(room.layout.batches(records)):
-        part = rows[batch * block : (batch + 1) * block]
-        encoded = clock.timed("encode", partial(features, terms, part, Working(workers)))
-        parcels += clock.timed("encrypt", partial(_encrypted, key, encoded, batch, records, len(asked)))
     prepare = [0.0, 0.0]
 
     def progress(phase: str, _: float) -> None:
@@ -190,9 +181,12 @@ def measure(
             prepare[0] += now - prepare[1] if prepare[1] else 0.0
             prepare[1] = 0.0 if prepare[1] else now
 
-    start = clock.now()
-    answers = list(engine.evaluate(terms, keys.public, parcels, asked, Working(workers, progress)))
-    total = clock.now() - start
+    with TemporaryDirectory(prefix="blindlabel-bench-") as folder:
+        sent = Path(folder) / "records"
+        size = carried.write(sent, _parcels(clock, terms, key, rows, len(asked), Working(workers)))
+        start = clock.now()
+        answers = list(engine.evaluate(terms, keys.public, carried.read(sent), asked, Working(workers, progress)))
+        total = clock.now() - start
     labels = clock.timed("open", lambda: _read(engine, terms, keys, answers, len(asked), records))
     expected = np.array([[evaluate(one, row) for row in rows] for one in asked], dtype=np.bool_)
     measured = clock.seconds | {"prepare": prepare[0], "evaluate": max(0.0, total - prepare[0]), "total": total}
@@ -202,18 +196,14 @@ def measure(
         shape,
         len(asked),
         records,
-        length,
+        terms.record_length,
         needles,
         workers,
-        agreed.name if agreed else "least" if least else "default",
+        agreement.name,
         room.ring.name,
         native.name(),
         {name: round(measured[name], 4) for name in order},
-        {
-            "keys": len(keys.public),
-            "records": sum(map(len, parcels)),
-            "answers": sum(len(one.parcel) for one in answers),
-        },
+        {"keys": len(keys.public), "records": size, "answers": sum(len(one.parcel) for one in answers)},
         round(peak / 1024, 1),
         int((labels != expected).sum()),
     )

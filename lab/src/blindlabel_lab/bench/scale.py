@@ -13,11 +13,10 @@ import multiprocessing
 import os
 import random
 import resource
-import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,13 +25,15 @@ from typing import Any
 import numpy as np
 
 from blindlabel.engines.interface import EngineError, Progress, Terms, Working, outcomes
+from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
+from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.comparing import HASH_BYTES
+from blindlabel_lab.bench import carried
+from blindlabel_lab.bench.agreed import DEFAULT
 from blindlabel_lab.bench.machine import machine
 
-_LENGTH = struct.Struct("<Q")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789" + " " * 8
 _CHECKED = 200_000
 """Pairs whose labels are checked against clear evaluation, at most."""
 
@@ -43,26 +44,21 @@ class Work:
 
     records: int
     questions: int
-    length: int = 148
-    needles: int = 5
-    shape: str = "or"
-    least: bool = False
+    needles: int
+    shape: str
+    agreement: Agreement
 
     def terms(self) -> Terms:
-        """The agreement: a default one, or room for just these questions."""
-        from blindlabel_lab.bench.packed import terms_of  # noqa: PLC0415 - brings the engine, which only owners need
-
-        records = max(self.records, self.questions)
-        return terms_of(self.shape, records, self.length, self.needles, least=self.least)
+        """The part of the agreement that engines need."""
+        return self.agreement.terms()
 
     def content(self) -> tuple[list[Record], list[Formula]]:
         """Records and questions, the same in every process."""
-        from blindlabel_lab.bench.packed import question  # noqa: PLC0415
+        from blindlabel_lab.bench.packed import questions_of, rows_of  # noqa: PLC0415 - brings the engine
 
         chance = random.Random(self.records)  # noqa: S311 - nothing secret
-        rows = [Record.of({"text": "".join(chance.choices(_LETTERS, k=self.length))}) for _ in range(self.records)]
-        asked = [question(chance, rows, own % self.records, self.needles, self.shape) for own in range(self.questions)]
-        return rows, asked
+        rows = rows_of(chance, self.terms(), self.records)
+        return rows, questions_of(chance, self.terms(), rows, self.needles, self.shape)[: self.questions]
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class Row:
 
     records: int
     questions: int
-    workers: int
+    workers: str
     parameters: str
     ms_per_pair: float
     processor_ms_per_pair: float
@@ -103,7 +99,7 @@ class Row:
 # -- the parties, each in a process of its own
 
 
-def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
+def _keys(work: Work, folder: Path, _: str, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     keys = PackedEngine().make_keys(work.terms())
@@ -112,21 +108,21 @@ def _keys(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str
     return len(keys.public), {}
 
 
-def _encrypt(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
+def _encrypt(work: Work, folder: Path, workers: str, progress: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     rows, _ = work.content()
     secret = (folder / "secret").read_bytes()
-    made = PackedEngine().encrypt(work.terms(), secret, rows, work.questions, Working(workers, progress))
-    return _write(folder / "records", made), {}
+    made = PackedEngine().encrypt(work.terms(), secret, rows, work.questions, _working(workers, progress))
+    return carried.write(folder / "records", made), {}
 
 
-def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tuple[int, dict[str, float]]:
+def _evaluate(work: Work, folder: Path, workers: str, progress: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     engine, terms, public = PackedEngine(), work.terms(), (folder / "public").read_bytes()
     _, asked = work.content()
-    made = engine.evaluate(terms, public, _read(folder / "records"), asked, Working(workers, progress))
+    made = engine.evaluate(terms, public, carried.read(folder / "records"), asked, _working(workers, progress))
     pads: list[bytes] = []
 
     def leaving() -> Iterator[bytes]:
@@ -134,21 +130,21 @@ def _evaluate(work: Work, folder: Path, workers: int, progress: Progress) -> tup
             pads.append(one.pads)
             yield one.parcel
 
-    size = _write(folder / "answers", leaving())
+    size = carried.write(folder / "answers", leaving())
     np.save(folder / "pads.npy", engine.pad_values(terms, pads, work.questions, work.records))
     return size, {}
 
 
-def _open(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
+def _open(work: Work, folder: Path, _: str, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
 
     secret = (folder / "secret").read_bytes()
-    opened = PackedEngine().open(work.terms(), secret, _read(folder / "answers"), work.questions, work.records)
+    opened = PackedEngine().open(work.terms(), secret, carried.read(folder / "answers"), work.questions, work.records)
     np.save(folder / "opened.npy", opened)
     return opened.size * HASH_BYTES, {}
 
 
-def _compare(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[str, float]]:
+def _compare(work: Work, folder: Path, _: str, __: Progress) -> tuple[int, dict[str, float]]:
     from blindlabel.language.formula import evaluate  # noqa: PLC0415
     from blindlabel.protocol.labels import no_labels, settle  # noqa: PLC0415
 
@@ -164,25 +160,15 @@ def _compare(work: Work, folder: Path, _: int, __: Progress) -> tuple[int, dict[
     return 0, {"wrong": wrong, "checked": len(pairs), "peak_mb": peak}
 
 
-def _write(path: Path, contents: Iterable[bytes]) -> int:
-    size = 0
-    with path.open("wb") as file:
-        for content in contents:
-            file.write(_LENGTH.pack(len(content)) + content)
-            size += len(content)
-    return size
+Party = Callable[[Work, Path, str, Progress], tuple[int, dict[str, float]]]
 
 
-def _read(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while head := file.read(_LENGTH.size):
-            yield file.read(_LENGTH.unpack(head)[0])
+def _working(workers: str, progress: Progress) -> Working:
+    """A number of processes, or the address of a cluster."""
+    return Working(int(workers), progress) if workers.isdigit() else Working(1, progress, cluster=workers)
 
 
-Party = Callable[[Work, Path, int, Progress], tuple[int, dict[str, float]]]
-
-
-def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection) -> None:
+def _live(party: Party, work: Work, folder: Path, workers: str, line: Connection) -> None:
     """A party's process."""
     started = time.perf_counter()
     try:
@@ -193,11 +179,12 @@ def _live(party: Party, work: Work, folder: Path, workers: int, line: Connection
     seconds = time.perf_counter() - started
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    memory = (own.ru_maxrss + (workers * children.ru_maxrss if workers > 1 else 0)) / 1024
+    count = int(workers.rpartition(":")[2])
+    memory = (own.ru_maxrss + (count * children.ru_maxrss if workers != "1" else 0)) / 1024
     line.send(Spent(seconds, spent, memory, size, extra))
 
 
-def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Callable[[float], None]) -> Spent:
+def _in_process(party: Party, work: Work, folder: Path, workers: str, show: Callable[[float], None]) -> Spent:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     # One thread of BLAS a process: what is compared are processes. A spawned process takes the environment of this
@@ -230,17 +217,15 @@ def _in_process(party: Party, work: Work, folder: Path, workers: int, show: Call
 # -- the measurement
 
 
-def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, __: None) -> list[Row]:
+def measure_one(work: Work, workers: Sequence[str], show: Progress = lambda _, __: None) -> list[Row]:
     """One size: keys and records are made once, evaluation and opening for each number of workers."""
-    from blindlabel.engines.packed.planning.room import room_of  # noqa: PLC0415
-
     parameters = room_of(work.terms()).ring.name
     pairs = work.records * work.questions
     rows = []
     with tempfile.TemporaryDirectory(prefix="blindlabel-bench-") as name:
         folder = Path(name)
 
-        def play(party: Party, doing: str, count: int = 1) -> Spent:
+        def play(party: Party, doing: str, count: str = "1") -> Spent:
             named = f"{work.questions} × {work.records}: {doing}"
             show(named, 0.0)
             return _in_process(party, work, folder, count, lambda share: show(named, share))
@@ -248,7 +233,7 @@ def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, _
         keys = play(_keys, "making keys")
         encrypted = play(_encrypt, "encrypting")
         for count in workers:
-            asked = play(_evaluate, f"evaluating with {count} worker{'s' if count > 1 else ''}", count)
+            asked = play(_evaluate, f"evaluating with {count} worker(s)", count)
             opened = play(_open, "opening")
             read = play(_compare, "comparing and checking labels")
             rows.append(
@@ -274,26 +259,28 @@ def measure_one(work: Work, workers: Sequence[int], show: Progress = lambda _, _
 
 def measure(
     sizes: Sequence[int],
-    workers: Sequence[int],
+    workers: Sequence[str],
     *,
     questions: int = 0,
     shape: str = "or",
-    least: bool = False,
+    needles: int = 5,
+    said: str = DEFAULT,
     length: int = 148,
     show: Progress = lambda _, __: None,
 ) -> dict[str, Any]:
     """The document of `blindlabel bench scale --json`: as many questions as records at each size, or at most
     `questions`.
     """
+    from blindlabel_lab.bench.packed import agreement_of  # noqa: PLC0415
+
     rows: list[Row] = []
     for size in sizes:
-        work = Work(size, min(size, questions or size), length, shape=shape, least=least)
-        rows += measure_one(work, workers, show)
+        agreement = agreement_of(said, shape, size, length, needles)
+        rows += measure_one(Work(size, min(size, questions or size), needles, shape, agreement), workers, show)
     gains = {}
     for size in sizes:
         seconds = {row.workers: row.ms_per_pair for row in rows if row.records == size}
-        if 1 in seconds and 2 in seconds:
-            gains[str(size)] = round(seconds[1] / seconds[2], 2)
+        gains[str(size)] = {who: round(seconds["1"] / took, 2) for who, took in seconds.items() if "1" in seconds}
     return {
         "engine": "packed",
         "machine": machine(),
@@ -301,7 +288,7 @@ def measure(
         "load_before": round(os.getloadavg()[0], 1),
         "shape": shape,
         "length": length,
-        "agreement": "least" if least else "default",
+        "agreement": said,
         "rows": [asdict(row) for row in rows],
-        "two_workers_gain": gains,
+        "gain": gains,
     }

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from blindlabel.engines.interface import Terms
 from blindlabel.language.formula import Atom, Conjunction, Disjunction, Formula, Negation
-from blindlabel.language.record import Record, View
+from blindlabel.language.record import SEPARATOR, Record, View
 
 NEEDLE_LENGTH = 6
 """The average of the tokens in the publication's four data sets."""
@@ -46,35 +46,20 @@ def words(count: int, seed: int) -> list[str]:
     return ["".join(choice.choice(_LETTERS) for _ in range(NEEDLE_LENGTH)) for _ in range(count)]
 
 
-def workload(length: int, size: int = 50, shape: str = "five, one OR", *, full: bool = False) -> Workload:
-    """This many records of exactly this length, and as many questions about them. The agreement encodes what they need
-    alone, or (`full`) is the one that a study gets which says nothing.
-    """
+def workload(length: int, size: int = 50, shape: str = "five, one OR", said: str = "least") -> Workload:
+    """This many records of exactly this length, and as many questions about them, under an agreement (`agreed`)."""
+    from blindlabel_lab.bench.agreed import agreed  # noqa: PLC0415 (not there under the Python of the gates)
+
+    room = {"profile": [1, 1] if "OR" in shape else [1], "exclusions": int("NOT" in shape), "unless": 0}
+    agreement = agreed(said, size, length, room, lower=False)
+    first, *others = agreement.attributes
+    length = agreement.encoding.record_length - len(SEPARATOR) * len(others)
     made = words(size * (length // (NEEDLE_LENGTH + 1) + 1), length)
     share = len(made) // size
     texts = [" ".join(made[i * share : (i + 1) * share])[:length].ljust(length, "x") for i in range(size)]
-    records = tuple(Record({"text": text} if full else {}, text) for text in texts)
-    questions = tuple(_question(record.whole, words(2, i), shape) for i, record in enumerate(records))
-    return Workload(_default(length, size) if full else _least(length, size, shape), records, questions, SHAPES[shape])
-
-
-def _least(length: int, size: int, shape: str) -> Terms:
-    return Terms(
-        attributes=(),
-        record_length=length,
-        encode_attributes=False,
-        functions=("is_in",),
-        profile=(1, 1) if "OR" in shape else (1,),
-        exclusions=int("NOT" in shape),
-        records=size,
-    )
-
-
-def _default(length: int, size: int) -> Terms:
-    from blindlabel.protocol import agreement as agreements  # noqa: PLC0415 (not there under the Python of the gates)
-
-    encoding, sampling = {"record_length": length}, {"records": size}
-    return agreements.new("costs", ("a", "b"), ("text",), encoding=encoding, sampling=sampling).terms()
+    records = tuple(Record.of({first: text} | dict.fromkeys(others, "")) for text in texts)
+    questions = tuple(_question(text, words(2, i), shape) for i, text in enumerate(texts))
+    return Workload(agreement.terms(), records, questions, SHAPES[shape])
 
 
 def _question(own: str, others: list[str], shape: str) -> Formula:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
+from blindlabel_lab.bench.agreed import SAID
 
 
 def gates(json: JsonFlag = False) -> None:
@@ -47,14 +48,17 @@ def compare(
         list[int] | None, typer.Option(help="Record length; may be given several times. Default: 46, 53, 118 and 148.")
     ] = None,
     size: Annotated[int, typer.Option(min=1, help="Questions, and records.")] = 50,
+    agreement: Annotated[
+        list[str] | None, typer.Option(help=f"{SAID} May be given several times. Default: least and default.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare the packed engine with the publication's way on the same questions, on this machine, in one run."""
-    from blindlabel_lab.bench.compare import LENGTHS, comparison
+    from blindlabel_lab.bench.compare import AGREEMENTS, LENGTHS, comparison
 
     say("Measuring both engines; this takes a few minutes.")
     with working_on("packed and gates"):
-        document = comparison(tuple(length or LENGTHS), size)
+        document = comparison(tuple(length or LENGTHS), size, agreements=tuple(agreement or AGREEMENTS))
     for one in document["not_run"]:
         say(f"Not run: the {one['engine']} engine: {one['reason']}")
     if json:
@@ -65,8 +69,9 @@ def compare(
     times = "" if gate is None else f", at {gate['median']} s each ({gate['least']} to {gate['most']})"
     result(f"{document['workload']}; gates by count{times}, measured in alternation")
     names = ["length", "shape", "agreement", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds"]
-    titles = ["length", "questions", "agreement", "packed s", "published circuit s", "needle in clear s", "ratio"]
-    _table(titles, [*names, "ratio"], document["rows"])
+    titles = ["length", "questions", "agreement", "packed s", "published circuit s", "needle in clear s"]
+    titles += ["ratio", "of the whole round"]
+    _table(titles, [*names, "ratio", "ratio_of_all"], document["rows"])
 
 
 def _table(titles: list[str], names: list[str], rows: list[dict[str, Any]]) -> None:

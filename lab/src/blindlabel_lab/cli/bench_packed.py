@@ -10,6 +10,7 @@ import typer
 
 from blindlabel.cli.output import JsonFlag, result, result_json
 from blindlabel.errors import InputError
+from blindlabel_lab.bench.agreed import DEFAULT, AgreementOption
 
 
 def packed(
@@ -23,18 +24,10 @@ def packed(
         str, typer.Option(help="and, or (one OR), not (one negation), unless (an exception to it) or count (weights).")
     ] = "or",
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    least: Annotated[
-        bool,
-        typer.Option(
-            "--least", help="Measure is_in on lower case and room for just these questions, no default agreement."
-        ),
-    ] = False,
+    agreement: AgreementOption = DEFAULT,
     processor: Annotated[
         bool, typer.Option("--processor", help="Measure processor time of one process, for busy machines.")
     ] = False,
-    agreement: Annotated[
-        Path | None, typer.Option(help="Measure this agreement: its records, their length, its room and its ring.")
-    ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Add the figures to this file, with machine, day, commit and load.")
     ] = None,
@@ -43,7 +36,6 @@ def packed(
     """Measure a round on the packed engine: every question over every record, labels checked against clear
     evaluation.
     """
-    from blindlabel.cli.stores import read_agreement
     from blindlabel.engines.interface import EngineError
     from blindlabel_lab.bench.measured import keep
     from blindlabel_lab.bench.packed import SHAPES, measure
@@ -52,14 +44,11 @@ def packed(
         raise InputError("--processor measures one process; leave out --workers.")
     if shape not in SHAPES:
         raise InputError(f"There is no shape {shape}; there are {', '.join(SHAPES)}.")
-    if agreement is not None and least:
-        raise InputError("--least is an agreement of its own; leave out --agreement.")
-    agreed = None if agreement is None else read_agreement(agreement)
     load = round(os.getloadavg()[0], 1)
     try:
         figures = measure(
             shape, records, length, needles,
-            questions=questions, workers=workers, least=least, agreed=agreed, processor=processor,
+            questions=questions, workers=workers, said=agreement, processor=processor,
         )  # fmt: skip
     except EngineError as problem:
         raise InputError(str(problem)) from problem

@@ -8,25 +8,23 @@ import typer
 
 from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json
 from blindlabel.errors import InputError
+from blindlabel_lab.bench.agreed import DEFAULT, AgreementOption
 
 
 def scale(
     sizes: Annotated[
         str, typer.Option(help="Records per owner, and questions; several with commas (5000 takes an hour).")
     ] = "50,200,1000",
-    workers: Annotated[str, typer.Option(help="Worker processes; several with commas.")] = "1,2",
+    workers: Annotated[
+        str, typer.Option(help="Worker processes, or a cluster (local:2, tcp://host:port); several with commas.")
+    ] = "1,2",
     questions: Annotated[
         int, typer.Option(min=0, help="Ask at most this many questions at each size; 0: as many as records.")
     ] = 0,
     shape: Annotated[
         str, typer.Option(help="and, or (one OR), not (one negation), unless (an exception to it) or count (weights).")
     ] = "or",
-    least: Annotated[
-        bool,
-        typer.Option(
-            "--least", help="Measure is_in on lower case and room for just these questions, no default agreement."
-        ),
-    ] = False,
+    agreement: AgreementOption = DEFAULT,
     length: Annotated[int, typer.Option(min=16, help="Characters of a record.")] = 148,
     json: JsonFlag = False,
 ) -> None:
@@ -42,10 +40,10 @@ def scale(
             task = bar.add_task("starting", total=1.0)
             document = measure(
                 _numbers(sizes, "--sizes"),
-                _numbers(workers, "--workers"),
+                _workers(workers),
                 questions=questions,
                 shape=shape,
-                least=least,
+                said=agreement,
                 length=length,
                 show=lambda doing, share: bar.update(task, description=doing, completed=share),
             )
@@ -63,8 +61,20 @@ def scale(
             f" {row['owner_memory_mb']:.0f} MB, coordinator {row['coordinator_memory_mb']:.0f} MB, wrong labels:"
             f" {row['wrong_labels']}"
         )
-    for size, gain in document["two_workers_gain"].items():
-        result(f"two workers at {size}: {gain:.2f} times as fast as one")
+    for size, gains in document["gain"].items():
+        for who, gain in gains.items():
+            result(f"{who} worker(s) at {size}: {gain:.2f} times as fast as one")
+
+
+def _workers(text: str) -> list[str]:
+    from blindlabel.engines.packed.running.workers import check_address
+
+    for one in text.split(","):
+        if one.isdigit():
+            _numbers(one, "--workers")
+        else:
+            check_address(one)
+    return text.split(",")
 
 
 def _numbers(text: str, option: str) -> list[int]:

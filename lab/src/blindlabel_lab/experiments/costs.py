@@ -81,7 +81,7 @@ def _gates_bytes() -> int:
 
 def _sizes(length: int, size: int) -> dict[str, int]:
     """Bytes of all records and of the keys that go with them: `is_in` alone, and the agreement that a study gets."""
-    least, full, engine = workload(length, size), workload(length, size, full=True), engine_named("packed")
+    least, full, engine = workload(length, size), workload(length, size, said="default"), engine_named("packed")
     encrypted = EncryptedRecords(engine, least.terms, least.records)
     keys = engine.make_keys(full.terms)
     parcels = engine.encrypt(full.terms, keys.secret, full.records, questions=size)

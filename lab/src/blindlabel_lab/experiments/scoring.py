@@ -33,7 +33,7 @@ COMPARED = ("precision", "recall", "f", "recall_strict", "f_strict")
 _EXACT = 16
 _SWAPS = 100_000
 
-_MERGE = " `export`, both owners' `owner export --ids` and `merge` make one file that can be scored."
+_MERGE = " `export`, `export --ids` of both owners' workspaces and `merge` make one file that can be scored."
 
 Pairs = list[tuple[str, str]]
 

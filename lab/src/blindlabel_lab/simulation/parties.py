@@ -21,12 +21,14 @@ from blindlabel.parties.owner import OwnerParty, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
+from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told, Unreachable
+from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import NAMELESS, Known, Life, Standing
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
+from blindlabel.storage.files import BodyDamaged
 from blindlabel.storage.journal_points import Point
 from blindlabel_lab.simulation.faults import Crash, Weather, WriteFails
 from blindlabel_lab.simulation.network import Network
@@ -153,7 +155,8 @@ class SimulatedLine:
         """Hand over a message and, before it, its bodies."""
         self._network.check_life(self._owner, self._life)
         for blob in messages.parse(wire).message.blobs:
-            self._network.put_body(blob, bodies.read_all(blob))
+            with _damage_passes():
+                self._network.put_body(blob, bodies.read_all(blob))
         self._network.post(wire)
 
     def fetch(self, known: Known, wait: float) -> Told:
@@ -172,10 +175,20 @@ class SimulatedLine:
         """Get a body."""
         body = self._network.get_body(self._owner, blob)
         here = bodies.received(blob)
-        bodies.append(blob, here, [body[here:]])
+        with _damage_passes():
+            bodies.append(blob, here, [body[here:]])
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+@contextmanager
+def _damage_passes() -> Iterator[None]:
+    """A body that was damaged on its way comes again, as over the product's own transport."""
+    try:
+        yield
+    except BodyDamaged as error:
+        raise Unreachable(str(error)) from error
 
 
 class SimulatedOwner:
@@ -232,9 +245,9 @@ class SimulatedOwner:
             peers = self.store.agreement.peers(self.name)
             self.owner.confirm(next(peer for peer in peers if f" {peer} " in told.sentence))
         elif told.what == "write":
-            records, number = self.store.records(), self.store.state().asked_anew
-            tasks = [task for task in open_tasks(self.store) if task.question is None]
-            texts = {task.record: question(records[task.record].row["name"], number, self.name) for task in tasks}
+            records, rounds = self.store.records(), self.store.state().rounds
+            tasks = [task.record for task in open_tasks(self.store) if task.question is None]
+            texts = {one: question(records[one].row["name"], written_for(rounds, one), self.name) for one in tasks}
             self.store.save_questions(texts, "simulated")
         else:
             assert told.what == "hand in", told
@@ -262,6 +275,14 @@ def question(text: str, round: int, owner: str) -> str:
         return f'ret is_in("{WORDS[seed % len(WORDS)]}", $r)'
     kept = words[: max(1, len(words) + 1 - round)]
     return "ret " + " & ".join(f'is_in("{word}", $r)' for word in kept)
+
+
+def written_for(rounds: Sequence[OwnRound], record: int) -> int:
+    """The round for which a record's question is, or was, written; void rounds do not count. Where a workspace was
+    restored, a question that stands may be lost: its person writes the same again.
+    """
+    anew = [one for one in rounds if not one.repeats]
+    return max(number for number, one in enumerate(anew, start=1) if record in one.ask and record not in one.kept)
 
 
 def small_table(name: str, rows: int, chance: random.Random) -> Table:

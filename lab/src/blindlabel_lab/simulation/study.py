@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,8 @@ from blindlabel_lab.simulation.world import Process, World
 DAY = 86_400.0
 LOOKS = 5.0
 """Seconds between two looks of what acts by itself: networks, carriers, disasters."""
+OUTLIVES = 120.0
+"""Seconds for which the others go on when somebody has stopped with a sentence."""
 LONGEST_REST = 900.0
 """Seconds after which a calm study in which nothing changes is stuck."""
 SECOND = "coordinator again"
@@ -300,6 +302,9 @@ class Study:
             kind = "backup of coordinator" if party == COORDINATOR else "backup of owner"
             if self.weather.strikes(kind):
                 self.moved(party, partial(self.place.restore, party))
+                if party == COORDINATOR and chance.random() < 0.3:  # one operator keeps backups of both
+                    other = chance.choice(sorted(self.owners))
+                    self.moved(other, partial(self.place.restore, other))
         if self.weather.strikes("clock jump"):
             self.place.clock.jump(chance.choice((-400 * DAY, -DAY, -90.0, 90.0, DAY)))
         if self.left is None and self.weather.strikes("owner leaves"):
@@ -406,12 +411,21 @@ class Study:
             while rested < LONGEST_REST:
                 before = self._states()
                 if self.world.play(lambda: not self.present() or bool(self.forked), LONGEST_REST / 3):
+                    if self.forked:
+                        self._outlives()
                     return True
                 rested = 0.0 if self._states() != before else rested + LONGEST_REST / 3
                 if rested and self.left is not None and not self.coordinator.known().ended:
                     self.coordinator.close()
                     rested = 0.0
         return False
+
+    def _outlives(self) -> None:
+        """Somebody has stopped with a sentence, and runs no more; what the others say then is so, too."""
+        self.world.play(lambda: not self.present(), OUTLIVES)
+        view = self.view(stopped=self.forked)
+        for name in sorted({*self.present()} - self.forked):
+            self.unexpected += false_of_owner(view, name)
 
     def end(self) -> None:
         """Nobody runs any more."""
@@ -426,13 +440,14 @@ class Study:
         """Owners that say that the coordinator has forgotten messages of its own, so that it has to be restored."""
         return {name for name in self.present() if self.owners[name].owner.is_ahead}
 
-    def view(self) -> View:
+    def view(self, stopped: Collection[str] = ()) -> View:
         """Everything that there is to know."""
         return View(
             self.plan.agreement,
             self.coordinator.known(),
             {name: one.owner for name, one in self.owners.items()},
             self.coordinator.party.store.ahead(self.coordinator.study),
+            stopped,
         )
 
 

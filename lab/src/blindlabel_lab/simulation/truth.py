@@ -5,7 +5,7 @@
 2. Whoever has news to fetch is not judged, nor whose messages the coordinator has just forgotten: what it says is true
    of what it knows. Over a folder it must say that its own messages may still lie there.
 3. An owner that waits names somebody, until its study is over.
-4. "The coordinator has forgotten messages" is said where it has.
+4. "The coordinator has forgotten messages" is said where it has. Whoever stopped because of that can do nothing.
 
 What a person or a machine is told to do itself is judged by doing it: see `parties.SimulatedOwner.obey`.
 """
@@ -47,6 +47,9 @@ class View:
     state: StudyState
     owners: Mapping[str, OwnerParty]
     ahead: Collection[str] = ()
+    """Owners of which the coordinator has noted that it forgot messages."""
+    stopped: Collection[str] = ()
+    """Owners that have ended with a sentence: they do nothing any more."""
 
     def has_news(self, name: str) -> bool:
         """Whether the coordinator has messages for an owner that it has not taken in."""
@@ -58,6 +61,8 @@ class View:
 
     def can_do(self, name: str) -> set[str]:
         """What an owner's person or machine can do now."""
+        if name in self.stopped:
+            return set()
         store = self.owners[name].store
         found = {step.what for step in steps_of(store) if step.who != "others"}
         made = [_known(wire) for _, wire in (*store.sent(), *store.unsent())]
@@ -84,7 +89,7 @@ def false_of_owner(view: View, name: str) -> list[str]:
     for step in view.others(name):
         named = [peer for peer in view.agreement.peers(name) if re.search(rf"\b{peer}\b", step.sentence)]
         if step.what == "restored":
-            is_so = view.is_ahead(name)
+            is_so = view.is_ahead(name) or bool(view.ahead)
         elif view.has_news(name):
             is_so = True
         elif ON_ITS_WAY in view.can_do(name):  # its own message; over a folder it must say so

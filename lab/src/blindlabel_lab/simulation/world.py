@@ -96,8 +96,9 @@ class World:
 
     def play(self, until: Callable[[], bool], seconds: float) -> bool:
         """Let the processes run until something is so (True), or for so long."""
-        end, turns, since = self.now + seconds, 0, self.now
-        while not until():
+        end, turns, since, asked = self.now + seconds, 0, self.now, -1.0
+        while self.now == asked or not until():  # asking costs more than most turns
+            asked = self.now
             if not self._queue or self._queue[0][0] > end:
                 self.now = end
                 return until()

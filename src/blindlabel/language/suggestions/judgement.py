@@ -23,12 +23,13 @@ from blindlabel.language.formula import Bits, Constant, Formula, evaluate
 from blindlabel.language.in_words import asked_in_words
 from blindlabel.language.question import Question
 from blindlabel.language.record import Record
-from blindlabel.language.suggestions.evidence import FEW_ROWS
 from blindlabel.language.suggestions.imagined import Imagined
 from blindlabel.language.suggestions.own_table import OwnTable
 
 NAMED = 10
 """Other rows that a verdict names."""
+FEW_ROWS = 20
+"""With fewer, an empty count rules out nothing worth saying."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,13 @@ class OwnRows:
         return f"It fits none of the {rows:,} other rows of your table, {rest}."
 
 
-def own_rows(question: Formula, table: OwnTable, record: Record) -> OwnRows:
+def own_rows(question: Formula | Chain, table: OwnTable, record: Record) -> OwnRows:
     """Which rows of the table a question fits that was written for this record."""
     fits = table.fitting(question) & table.once
     fits[table.same_as(record)] = False
     found = np.flatnonzero(fits)
-    return OwnRows(len(table.different), len(found), evaluate(question, record), tuple(found[:NAMED].tolist()))
+    itself = question.fits(record) if isinstance(question, Chain) else evaluate(question, record)
+    return OwnRows(len(table.different), len(found), itself, tuple(found[:NAMED].tolist()))
 
 
 # How probably it is found, in words
@@ -307,11 +309,7 @@ def _found(chain: Chain | None, fits: Bits, imagined: OwnTable) -> NDArray[np.fl
     if chain is None or not chain.total:
         return fits.astype(np.float64)
     above = (imagined.points(chain) - chain.bar + 0.5) / chain.total
-    return np.where(_kept_out(chain, imagined), 0.0, 1 / (1 + np.exp(-SURE * above)))
-
-
-def _kept_out(chain: Chain, table: OwnTable) -> Bits:
-    return table.holding(chain.exclusions) & ~table.holding(chain.unless)
+    return np.where(imagined.kept_out(chain), 0.0, 1 / (1 + np.exp(-SURE * above)))
 
 
 def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
@@ -319,7 +317,7 @@ def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
     that.
     """
     lacking = np.maximum(0, chain.bar - table.points(chain))
-    kept_out = _kept_out(chain, table)
+    kept_out = table.kept_out(chain)
     kept_out[table.same_as(record)] = True
     return float(np.sum(np.sort(0.1 ** lacking[~kept_out])[-LIKEST:]))
 

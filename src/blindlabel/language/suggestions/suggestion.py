@@ -71,7 +71,7 @@ class Suggestion:
 
     @property
     def history(self) -> str:
-        """What it has to do with the rounds before, in a sentence; empty where there is nothing to say."""
+        """What it has to do with the rounds before, in a sentence, or empty if there is nothing to say."""
         if self.again:
             return "It was asked before, and nothing better is known."
         if self.otherwise:

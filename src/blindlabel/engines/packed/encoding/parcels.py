@@ -44,7 +44,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Study:
-    """What all parcels of a study share. The key id is empty only while keys are being made or read."""
+    """What all parcels of a study have in common. The key id is empty only while keys are being made or read."""
 
     parameters: str
     agreement: bytes
@@ -62,7 +62,7 @@ class Parcel:
 
 
 def key_id_of(items: tuple[bytes, ...]) -> bytes:
-    """Names a study's keys: a digest of the public ones."""
+    """The name of a study's keys: a digest of the public ones."""
     digest = hashlib.sha256()
     for item in items:
         digest.update(len(item).to_bytes(8, "little") + item)

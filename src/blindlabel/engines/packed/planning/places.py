@@ -1,6 +1,6 @@
 """What follows from the profile alone: places, classes, and the tree that multiplies them.
 
-Zero means true: a place holds x = 0 where its condition holds, else a value that is as good as uniform; an unused place
+Zero means true: a place holds x = 0 if its condition holds, else a value that is as good as uniform; an unused place
 holds 1, "never". Places of one weight stand in classes. Of a class only *how many* places do not hold matters, so it is
 known by its elementary symmetric polynomials e_0 = 1, e_1, …, e_m, and e_k is not zero exactly where at least k of its
 places do not hold (but for an accident of probability about 1/t). A question says which vectors (k of each class) make
@@ -8,7 +8,7 @@ it false; that is where its points and its bar live, and nothing else of the eva
 
     Y = Σ_right B_right · (Σ_left S[left, right] · A_left)
 
-with A and B the products of the classes of either half, S the question's 0 and 1. Y is zero where the question is true,
+with A and B the products of the classes of either half, S the question's 0 and 1. Y is zero if the question is true,
 and what leaves is Y times a fresh uniform value for every pair. So points are free: the profile's weights only say
 which conditions are alike.
 """
@@ -25,7 +25,7 @@ from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.noise import At, Levels
 
 MOST_PLACES = 14
-"""More would bring the chance of a wrong label beyond one in a million (`room`)."""
+"""With more, the probability of a wrong label would exceed one in a million (`room`)."""
 MOST_ALIKE = 4
 """Places of a class, at most; more of the same weight make several classes."""
 MOST_COEFFICIENTS = 64
@@ -93,7 +93,7 @@ def shape_of(profile: tuple[int, ...]) -> PlaceClasses:
 
 
 def cost_of(profile: tuple[int, ...]) -> float:
-    """What the places of a profile cost beside those of others; infinite where there is no shape for them."""
+    """What the places of a profile cost beside those of others, or infinite if there is no shape for them."""
     try:
         return _cost(shape_of(profile))[1]
     except TermsError:

@@ -1,7 +1,7 @@
 """Evaluating groups of questions over a batch of records: linear forms, products, and what leaves.
 
 All questions run the same steps whatever they ask: as many places, exclusions and exceptions as the agreement gives
-room for, the same products. Y is zero where the points are reached, V (the product of the exclusions) where one holds,
+room for, the same products. Y is zero if the points are reached, V (the product of the exclusions) where one holds,
 W (that of the exceptions) where one of those does. `opening` mixes them with randomness of both sides and pads them,
 and nothing else leaves. An evaluation that is begun again starts from its beginning with fresh randomness.
 """
@@ -66,12 +66,18 @@ class OpenedBatch:
         """Some of the ciphertexts of a group's linear forms."""
         public, room = self.public, self.public.room
         with _one_sentence():
-            asked = [self._weights(group, output) for output in outputs]
-            weights = np.stack([weights for weights, _ in asked])
-            totals = linear.products(public.encryptor, room.layout, room.steps, self.words, weights, public.galois)
+            constants: list[Residues] = []
+
+            def weights() -> Iterator[Residues]:
+                for output in outputs:  # made when they are wanted: those of all outputs are large
+                    made, constant = self._weights(group, output)
+                    constants.append(constant)
+                    yield made
+
             found = []
-            for total, (_, constants) in zip(totals, asked):
-                added = room.layout.in_slots(np.tile(constants, (room.layout.block, 1)))
+            totals = linear.products(public.encryptor, room.layout, room.steps, self.words, weights(), public.galois)
+            for place, total in enumerate(totals):
+                added = room.layout.in_slots(np.tile(constants[place], (room.layout.block, 1)))
                 found.append(public.ring.add_plain(total, public.ring.slots(added)))
             return found
 

@@ -1,7 +1,7 @@
 """The linear step: every place of every question as an inner product of clear weights with the records' features.
 
 A matrix [columns × features] is multiplied by diagonals. Moving a record's features by one place is a rotation, which
-carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero where they would leave the
+carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero if they would leave the
 record). A step is a baby step of the record ciphertexts, taken once a batch for all questions, and a giant step of the
 sums, by Horner's rule:
 
@@ -15,7 +15,8 @@ by width − 1 places, so that no step goes backwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from blindlabel.engines.packed.running import native, periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
-_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 26, 1 << 28
+_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 27, 1 << 28
 """Bytes of sums that are held at once, unless one ciphertext has more. NumPy cuts all words anew for each lot."""
 
 
@@ -60,24 +61,23 @@ def rotate(ring: Ring, steps: Steps, ciphers: Iterable[tuple[int, Cipher]], keys
 
 
 def products(
-    encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Residues, weights: Residues, keys: Any
-) -> list[Cipher]:
-    """weights[output, column, feature] times the features of all records, one ciphertext an output: column c of record
-    j in slot (j, c) of `RecordLayout.in_slots`. Columns from `width` on hold anything.
+    encryptor: Encryptor, layout: RecordLayout, steps: Steps, batch: Residues, weights: Iterable[Residues], keys: Any
+) -> Iterator[Cipher]:
+    """weights[column, feature] of every output times the features of all records, one ciphertext an output: column c of
+    record j in slot (j, c) of `RecordLayout.in_slots`. Columns from `width` on hold anything.
     """
     ring = encryptor.ring
     most = _MOST_SUMS_BY_NUMPY if native.kernel() is None else _MOST_SUMS
     together = max(1, most // (steps.giants * batch[0].nbytes))
-    zero, found = encryptor.zero(), []
-    for start in range(0, weights.shape[0], together):
-        some = weights[start : start + together]
-        padded = np.zeros((some.shape[0], steps.width, layout.chunks * layout.stride), dtype=np.uint64)
-        padded[:, :, : some.shape[2]] = some
+    zero, stream = encryptor.zero(), iter(weights)
+    while some := list(islice(stream, together)):
+        padded = np.zeros((len(some), steps.width, layout.chunks * layout.stride), dtype=np.uint64)
+        for place, one in zip(padded, some):
+            place[: one.shape[0], : one.shape[1]] = one
         patterns = _diagonals(layout, steps, padded)
         sums = periodic.sums(ring, layout, patterns.reshape(-1, batch.shape[0], layout.stride), batch)
-        for one in sums.reshape(some.shape[0], steps.giants, *sums.shape[1:]):
-            found.append(_folded(ring, layout, steps, _horner(ring, steps, batch, one, (zero, keys)), keys))
-    return found
+        for one in sums.reshape(len(some), steps.giants, *sums.shape[1:]):
+            yield _folded(ring, layout, steps, _horner(ring, steps, batch, one, (zero, keys)), keys)
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:

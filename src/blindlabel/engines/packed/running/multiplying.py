@@ -1,4 +1,4 @@
-"""The products: from the places of a group of questions to one value a pair that is zero for yes.
+"""The products: from the places of a group of questions to one value per pair, which is zero for yes.
 
 Every step is taken for every question. A sum of products is switched down and relinearised once. What a question asks
 for (S of `shape`) is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).
@@ -47,7 +47,7 @@ class ProductTree:
         return self.encryptor.ring
 
     def missed(self, places: Sequence[Cipher], support: Residues) -> Cipher:
-        """Y = Σ B · (Σ S·A): zero where the question is true, else not (but for an accident). `support` is S: [left,
+        """Y = Σ B · (Σ S·A): zero if the question is true, else not (but for an accident). `support` is S: [left,
         right, column].
         """
         ring, shape = self.ring, self.room.shape

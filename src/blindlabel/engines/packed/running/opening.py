@@ -1,6 +1,6 @@
 """Answers for a key holder who is not trusted with them: randomness of both sides, and a pad over the whole ring.
 
-**Mixing.** Y is zero where a question's points are reached, V where an exclusion holds, W where an exception to it
+**Mixing.** Y is zero if a question's points are reached, V where an exclusion holds, W where an exception to it
 does. The records' owner sends encryptions of r, uniform in every slot, one for each value that leaves; the asker adds ρ
 of its own, and with a = r₁ + ρ₁ and so on computes
 

@@ -77,7 +77,7 @@ def _through_the_system(address: int, count: int) -> bytes:
 
 
 def _words(cipher: Any, read: Reader) -> Residues | None:
-    """The words; None where a field is not what it should be."""
+    """The words, or None if a field is not what it should be."""
     if cipher.size() == 0:
         return None
     parts, degree, primes = cipher.size(), cipher.poly_modulus_degree(), cipher.coeff_modulus_size()
