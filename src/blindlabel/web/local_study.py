@@ -32,8 +32,8 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.judging import Judging
 
 CRITERIA = (
-    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
-    " date; a different date of birth means another person unless it is plainly a typing error."
+    "Two records match when they are about the same person. Names, addresses and telephone numbers may be misspelt,"
+    " shortened or out of date; another age means another person unless it is plainly a typing error."
 )
 """Criteria for the generated persons. Given tables have other records, about which nothing is known here."""
 STEPS = ("nfkc", "collapse_space", "lower")
