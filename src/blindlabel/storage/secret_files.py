@@ -55,7 +55,7 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
             )
         return content[len(_PLAIN) :]
     if not content.startswith(_SEALED):
-        raise InputError(f"{path} is no file with secret keys of blindlabel.")
+        raise InputError(f"{path} is not a file with secret keys of blindlabel.")
     passphrase = passphrase if passphrase is not None else os.environ.get(PASSPHRASE_VARIABLE)
     if passphrase is None:
         raise InputError(
@@ -156,5 +156,5 @@ def read_invitation(path: Path) -> Invitation:
         raise InputError(f"There is no file {path}.") from error
     except ValueError as error:
         raise InputError(
-            f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
+            f"{path} is not an invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
         ) from error

@@ -121,7 +121,7 @@ class Workspace(RoundQuestions):
     def open(cls, folder: Path, passphrase: str | None = None) -> Workspace:
         """An existing workspace."""
         if not (folder / "workspace.sqlite").exists():
-            raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
+            raise InputError(f"{folder} is not a workspace. Make one with `blindlabel owner join`.")
         workspace = cls(folder, passphrase)
         if "agreement" not in workspace.settings:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Join again.")

@@ -61,7 +61,7 @@ class HttpTransport:
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
-                f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
+                f"{address!r} is not an address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
         verify = _checks(address, authority, certificate)
         self._letters, self._study = letters, letters.study
@@ -221,7 +221,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
         _check_trust(error, address)
         raise Unreachable(f"The coordinator at {address} does not answer: {_why(error)}.") from error
     except ValidationError as error:
-        raise OutsideError(f"What answers at {address} is no coordinator.") from error
+        raise OutsideError(f"What answers at {address} is not a coordinator.") from error
     raise OutsideError(f"The coordinator at {address} is not well: {said.sentence}")
 
 
