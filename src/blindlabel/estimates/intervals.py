@@ -57,7 +57,8 @@ def _beta(x: float, a: float, b: float) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def _quantile(share: float, a: float, b: float) -> float:
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """Below it lies this share of a beta distribution."""
     low, high = 0.0, 1.0
     for _ in range(44):
         middle = (low + high) / 2
@@ -67,8 +68,8 @@ def _quantile(share: float, a: float, b: float) -> float:
 
 def exact(matches: float, drawn: float, tail: float = TAIL) -> tuple[float, float]:
     """The limits of Clopper and Pearson for a share."""
-    low = _quantile(tail, matches, drawn - matches + 1) if matches > DUST else 0.0
-    return low, _quantile(1 - tail, matches + 1, drawn - matches) if drawn - matches > DUST else 1.0
+    low = beta_quantile(tail, matches, drawn - matches + 1) if matches > DUST else 0.0
+    return low, beta_quantile(1 - tail, matches + 1, drawn - matches) if drawn - matches > DUST else 1.0
 
 
 def total(pieces: Sequence[Piece], bounded: bool, further: tuple[float, float] = (0.0, 0.0)) -> Bounds:

@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
+from starlette.types import ASGIApp
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
@@ -140,8 +141,14 @@ class Serving:
         return Door(frozenset({origin.removesuffix(":443")}), networks, self.header)
 
 
-def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
-    """Serve the app until stopped."""
+def serve(
+    app: OwnerApp,
+    serving: Serving,
+    *,
+    on_ready: Callable[[list[str]], None],
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+) -> None:
+    """Serve the app until stopped; `around` puts another application between it and the guard."""
     serving.door(0)  # errors in it are reported before anything is opened
     workspace = app.workspace
     access = Access(workspace.database)
@@ -153,7 +160,7 @@ def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], No
         app.prepare()
         tokens = [] if serving.address else [secrets.token_urlsafe(24) for _ in range(serving.browsers)]
         instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
-        guard = Guard(create_app(app), access, serving.door(chosen), tokens=tokens, instance=instance)
+        guard = Guard(around(create_app(app)), access, serving.door(chosen), tokens=tokens, instance=instance)
         config = uvicorn.Config(
             guard,
             log_level="warning",

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from blindlabel.language import Question, Record
 from blindlabel.language.words import words_of
@@ -98,25 +99,26 @@ class PracticeResult:
         if not self.asked:
             return "No question yet."
         said = f"{self.found} of {self.asked} partners found; {self.asked - self.clean} of {self.asked} questions let a"
-        more = "" if self.asked == self.records else f" {self.records - self.asked} records are left."
+        left = self.records - self.asked
+        more = "" if not left else f" {left} records are left." if left > 1 else " 1 record is left."
         return f"{said} wrong record pass.{more}"
 
 
 class Practice:
-    """One person's practice in a folder; made there if there is none."""
+    """One person's practice in a folder; made there if there is none, with other settings if they are given."""
 
-    def __init__(self, folder: Path, kind: str = "persons", seed: int = 1) -> None:
+    def __init__(self, folder: Path, kind: str = "persons", seed: int = 1, **agreed: Any) -> None:
         self.folder = folder
         if not (folder / "berta").exists():
-            self._make(kind, seed)
+            self._make(kind, seed, agreed)
         self.workspace = Workspace.open(folder / "anna")
         self.judging = Judging(self.workspace)
 
-    def _make(self, kind: str, seed: int) -> None:
+    def _make(self, kind: str, seed: int, agreed: dict[str, Any]) -> None:
         made = generate(kind, Size(GENERATED, GENERATED), seed)
         tables = write_tables(_with_relatives(made), self.folder / "tables", replace=True)[:2]
-        criteria = _CRITERIA[kind]
-        Rehearsal(self.folder, Wanted(RECORDS, _NAMES[kind], rounds=1), tables, criteria=criteria).begin()
+        agreed = {"criteria": _CRITERIA[kind], **agreed}
+        Rehearsal(self.folder, Wanted(RECORDS, _NAMES[kind], rounds=1), tables, **agreed).begin()
 
     @cached_property
     def _others(self) -> dict[str, Record]:
