@@ -35,10 +35,13 @@ def test_every_figure_says_what_it_is_of() -> None:
 
 def test_the_largest_study_is_what_the_account_allows() -> None:
     page = (DOCS / "how-to" / "scale.md").read_text("utf-8")
-    said = re.search(r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*", page, re.DOTALL)
+    wanted = r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*.*?\*\*([\d.]+) core hours\*\*"
+    said = re.search(wanted, page, re.DOTALL)
     assert said is not None
     records = int(said[1].replace(",", ""))
-    assert round(room_of(agreement_of("default", "count", records, 148, 8).terms()).seconds() / 60) == int(said[2])
+    seconds = room_of(agreement_of("default", "count", records, 148, 8).terms()).seconds()
+    assert round(seconds / 60) == int(said[2])
+    assert round(seconds * 3 * 2 / 3600, 1) == float(said[3])
     with pytest.raises(TermsError, match="withstand the loss"):
         room_of(agreement_of("default", "count", records + 1, 148, 8).terms())
 
