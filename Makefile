@@ -50,7 +50,7 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	@$(BIN)/blindlabel bench language
-	@$(BIN)/blindlabel bench packed
+	@VENV="$(VENV)" scripts/measure
 
 gates: $(STAMP)
 	@scripts/gates-environment.sh

@@ -12,16 +12,15 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.room import room_of
-from blindlabel_lab.bench.measured import table
+from blindlabel_lab.bench.measured import PLACE, table
 from blindlabel_lab.bench.packed import agreement_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-_BLOCK = re.compile(r"<!-- measured -->\n(.*?)<!-- end -->", re.DOTALL)
 _MEASURED: list[dict[str, Any]] = json.loads((DOCS / "measured.json").read_text("utf-8"))
 
 
 def test_the_table_is_made_from_what_was_measured() -> None:
-    (found,) = _BLOCK.findall((DOCS / "explanation" / "packed-engine.md").read_text("utf-8"))
+    (found,) = PLACE.findall((DOCS / "explanation" / "packed-engine.md").read_text("utf-8"))
     wanted = "\n".join(table(_MEASURED))
     assert found.strip() == wanted, f"the table should be\n{wanted}"
 
