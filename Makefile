@@ -49,7 +49,6 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)
 
 bench: $(STAMP)
-	@$(BIN)/blindlabel bench language
 	@VENV="$(VENV)" scripts/measure
 
 gates: $(STAMP)

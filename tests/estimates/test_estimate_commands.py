@@ -146,7 +146,7 @@ def test_the_agreement_names_the_list_and_the_tables(tmp_path: Path, capsys: pyt
     for options, sentence in (
         (("--candidates", tmp_path / "list.csv"), "--rows with the sizes of the linkage's tables"),
         (("--estimates",), "name its list with --candidates"),
-        (("--candidates", tmp_path / "list.csv", "--enriched", "name"), "says nothing of recall"),
+        (("--candidates", tmp_path / "list.csv", "--enriched", "name"), "says nothing about recall"),
         (("--candidates", tmp_path / "list.csv", "--threshold", 0.5, "--rows", 9, 9), "not in the second table"),
     ):
         names = ("--name", "x", "--owners", "a,b", "--attributes", "name")

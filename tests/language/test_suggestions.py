@@ -17,17 +17,18 @@ from blindlabel.engines.packed import PackedRules
 from blindlabel.language import Limits, Question, Record, interpret
 from blindlabel.language.chain import Chain
 from blindlabel.language.formula import Atom, atoms_of, evaluate
+from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import DEFAULT_PROFILE
 from blindlabel.language.record import View
 from blindlabel.language.suggestions import OwnTable, Suggester, own_rows
 from blindlabel.language.suggestions.evidence import Circumstances, Evidence, Naming, weigh_all
-from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of, kind_of
+from blindlabel.language.suggestions.needles import Asking, Found, Needle, core_of
 from blindlabel.language.suggestions.priors import Priors
-from blindlabel.language.suggestions.profiles import Neighbour, Siblings, misspelt, profiles_of
+from blindlabel.language.suggestions.profiles import misspelt, profiles_of, telling_apart
 from blindlabel.language.suggestions.suggestion import Reason
 from blindlabel.language.suggestions.weighing import MOST_POINTS, Weighed, bar, fits_places
 from blindlabel.language.words import words_in_order
-from blindlabel.records.generator import PERSON_ATTRIBUTES, PRODUCT_ATTRIBUTES, Size, generate, typing_error
+from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate, typing_error
 from blindlabel.records.preparation import Recipe
 
 PRODUCTS = [
@@ -417,7 +418,9 @@ def test_the_index_agrees_with_the_interpreter(
 ) -> None:
     table = [Record.of({"a": first, "b": second}) for first, second in rows]
     function, needle = asked
-    atom = Needle(function, needle or rows[0][0][:3], None if whole else "a").atom("lower")
+    arguments = () if function == "is_empty" else (needle or rows[0][0][:3],)
+    view = View(None if whole else "a", "exact" if PREDICATES[function].ignores_case else "lower")
+    atom = Atom(function, arguments, view)
     found = OwnTable(table, ["a", "b"]).holding([(atom,)]).tolist()
     assert found == [evaluate(atom, record) for record in table]
 
@@ -449,20 +452,18 @@ EVERYWHERE = {"title": 1.0, "authors": 1.0}
 
 
 def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() -> None:
-    """Initials run together where names have initials, and a number where titles have none."""
+    """A number where titles have none."""
     profiles = profiles_of(PAPERS, ["title", "authors"])
     priors = Priors()
 
     def partner(kind: Literal["word", "number"], word: str, attribute: str) -> float:
-        given = Circumstances(len(PAPERS), (), profiles, {"title": 5, "authors": 4}, 1.0, 0.0, EVERYWHERE, priors)
+        lengths = {"title": 5, "authors": 4}
+        given = Circumstances(len(PAPERS), profiles, priors, lengths=lengths, presence=EVERYWHERE)
         [one] = weigh_all([(Found(Needle("has_word", word), kind, (attribute,), word), 2)], given)
         return one.partner
 
-    assert partner("word", "hv", "authors") == pytest.approx(
-        priors.run_together * partner("word", "jagadish", "authors")
-    )
     assert partner("word", "of", "title") == partner("word", "objects", "title")
-    assert priors.unusual_number < partner("number", "3426", "title") / priors.number < 1
+    assert priors.half < partner("number", "3426", "title") / priors.most < 1
 
 
 def test_a_word_in_one_row_only_is_relied_on_like_others_unless_such_words_look_misspelt() -> None:
@@ -471,15 +472,17 @@ def test_a_word_in_one_row_only_is_relied_on_like_others_unless_such_words_look_
 
     def partner(rows: int, *, spelt: float = 1.0, singles_misspelt: float = 0.0) -> float:
         lengths = {"title": 5, "authors": 4}
-        given = Circumstances(len(PAPERS), (), profiles, lengths, spelt, singles_misspelt, EVERYWHERE, priors)
+        given = Circumstances(
+            len(PAPERS), profiles, priors, spelt, singles_misspelt, lengths=lengths, presence=EVERYWHERE
+        )
         [one] = weigh_all([(Found(Needle("is_in", "objects"), "word", ("title",), "objects"), rows)], given)
         return one.partner
 
     assert partner(1) == partner(2)
     doubtful = priors.single_word / priors.word
-    assert partner(1, singles_misspelt=priors.singles_misspelt) == pytest.approx(doubtful * partner(2))
-    assert doubtful * partner(2) < partner(1, singles_misspelt=priors.singles_misspelt / 2) < partner(2)
-    spelt = 1 - priors.often_misspelt  # the whole table is misspelt often, however few such words look so
+    assert partner(1, singles_misspelt=priors.usual) == pytest.approx(doubtful * partner(2))
+    assert doubtful * partner(2) < partner(1, singles_misspelt=priors.usual / 2) < partner(2)
+    spelt = 1 - priors.usual  # the whole table is misspelt often, however few such words look so
     assert partner(1, spelt=spelt) == pytest.approx(doubtful * partner(2, spelt=spelt))
 
 
@@ -501,24 +504,11 @@ def test_an_identifier_is_relied_on_less_where_few_rows_have_one() -> None:
     assert relied_on[-1] == 1
 
 
-def test_fewer_conditions_are_worth_one_point_where_a_record_is_one_text() -> None:
-    rows = generate("products", Size(300, 150), 5).a.rows
-    table = [dict(zip(PRODUCT_ATTRIBUTES, row, strict=True)) for row in rows]
-
-    def most_small(attributes: Sequence[str]) -> int:
-        suggester = Suggester(records(table), attributes, lowered=True)
-        weighed = [suggester.judge(record).weighed for record in suggester.table.records]
-        return max(sum(one.points == 1 for one in conditions) for conditions in weighed)
-
-    assert most_small(["name"]) == Priors().small_of_one_text
-    assert most_small(PRODUCT_ATTRIBUTES) == Priors().small_conditions
-
-
 def test_both_halves_of_a_telephone_are_worth_no_more_than_one_condition_can_be() -> None:
     """A partner with another telephone lacks both: they tell one thing, not two."""
     rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
-    suggester = Suggester(rows, PERSON_ATTRIBUTES, priors=Priors(of_family=0.0))
-    halves = [one for row in rows[:60] for one in suggester.judge(row).weighed if one.evidence.half]
+    suggester = Suggester(rows, PERSON_ATTRIBUTES)
+    halves = [one for row in rows[:60] for one in suggester.judge(row).weighed if one.evidence.found.half]
     assert halves
     assert all(one.points <= MOST_POINTS // 2 for one in halves)
     assert any(one.evidence.bits(Priors().most_bits) > 1.5 * MOST_POINTS for one in halves), "they would be worth more"
@@ -596,50 +586,17 @@ def households(other_given_name: bool) -> list[Mapping[str, str]]:
     return rows
 
 
-def siblings_of(rows: list[Mapping[str, str]]) -> Siblings:
-    return Siblings.of(rows, lambda row: rows[rows.index(row) ^ 1])
+def told_apart_by(rows: list[Mapping[str, str]]) -> frozenset[str]:
+    return telling_apart(rows, lambda row: rows[rows.index(row) ^ 1])
 
 
-def test_what_siblings_share_and_what_tells_them_apart_is_seen_in_the_own_table() -> None:
-    siblings = siblings_of(households(other_given_name=True))
-    shared = {
-        name: siblings.share(Found(Needle("is_in", word), kind_of(word), (name,), word))
-        for name, word in (("given", "anna"), ("surname", "smith"), ("phone", "77123456"))
-    }
-    assert siblings.telling == {"given"}
-    assert shared["given"] < 0.25 < 0.75 < min(shared["surname"], shared["phone"])
-    assert siblings.lonely([Neighbour(0, 0.1), Neighbour(1, 0.7)]) == 0.5
+def test_what_tells_siblings_apart_is_seen_in_the_owners_table() -> None:
+    assert told_apart_by(households(other_given_name=True)) == {"given"}
 
 
 def test_rows_that_share_everything_are_no_siblings_to_learn_from() -> None:
-    """They may be the same persons twice, and then a bar above them would lose every partner."""
-    for siblings in (siblings_of(households(other_given_name=False)), siblings_of([]), Siblings()):
-        assert not siblings.telling
-        assert siblings.lonely([Neighbour(0, 0.1)]) == 0
-
-
-def test_the_bar_is_raised_above_a_sibling_that_may_stand_in_the_other_table() -> None:
-    """Generated persons: where telephone and address are shared by households, they are worth less, and the given name
-    and the age more, than where nothing is known of siblings."""
-    rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
-    suggester = Suggester(rows, PERSON_ATTRIBUTES, functions=("is_in",), single_attributes=False)
-    unaware = Suggester(
-        rows, PERSON_ATTRIBUTES, functions=("is_in",), single_attributes=False, priors=Priors(of_family=0.0)
-    )
-
-    def shares(one: Suggester, record: Record) -> float:
-        """The share of what is told that halves of a telephone tell."""
-        bits = [(each.evidence.kind, each.evidence.bits(Priors().most_bits)) for each in one.judge(record).weighed]
-        return sum(told for kind, told in bits if kind == "piece") / sum(told for _, told in bits)
-
-    complete = [record for record in rows[:40] if all(record.attributes.values())]
-    assert sum(shares(suggester, one) for one in complete) < 0.9 * sum(shares(unaware, one) for one in complete)
-    lonely = [judged for judged in map(suggester.judge, rows[:40]) if judged.lonely]
-    assert len(lonely) > 20
-    for judged in lonely:
-        without = replace(judged, lonely=False)
-        assert all(suggester.enough(judged, number) >= suggester.enough(without, number) for number in (1, 2))
-    assert any(suggester.enough(one, 2) > suggester.enough(replace(one, lonely=False), 2) for one in lonely)
+    """They may be the same persons twice, and then an exclusion would lose every partner."""
+    assert not told_apart_by(households(other_given_name=False)) and not told_apart_by([])
 
 
 ANNA = {"given": "anna", "surname": "smith", "phone": "77123456"}

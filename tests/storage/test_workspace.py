@@ -38,7 +38,7 @@ def in_round(folder: Path, *asks: list[int], engine: str = "plain") -> Workspace
     }
     workspace = Workspace.create(folder)
     identity = new_identity()
-    workspace.found(settings, {}, owner.OwnerStep(state), lambda message: signed_by(identity, message))
+    workspace.begin(settings, {}, owner.OwnerStep(state), lambda message: signed_by(identity, message))
     rows = [
         OwnRecord(n, p, f"id-{p}", {"name": f"Miller {n}"}, Record.of({"name": f"Miller {n}"}))
         for n, p in enumerate(sample.positions)
@@ -123,7 +123,7 @@ def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: 
     in_round(tmp_path / "w", [0])
     with pytest.raises(InputError, match="already"):
         in_round(tmp_path / "w", [0])
-    with pytest.raises(InputError, match="no workspace"):
+    with pytest.raises(InputError, match="not a workspace"):
         Workspace.open(tmp_path / "nothing")
 
 

@@ -188,7 +188,7 @@ def test_lost_invitation_is_replaced_and_the_old_one_holds_no_longer(tell: Tell,
     code, _, err = tell(f"owner join new/anna.invitation {table} --at anna --accept-weaker")
     assert code == 0 and "Next: when the others have joined too" in err
     code, _, err = tell(f"owner join new/anna.invitation {table} --at twice --accept-weaker")
-    assert code == 1 and "An invitation holds once." in err and "coordinator reinvite" in err
+    assert code == 1 and "An invitation can be used only once." in err and "coordinator reinvite" in err
     code, _, err = tell("coordinator reinvite persons anna --at home --to third")
     assert code == 1 and "has joined already" in err
     assert tell("coordinator reinvite persons nobody --at home --to third")[0] == 1

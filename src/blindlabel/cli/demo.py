@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -109,7 +109,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
-    with contextlib.ExitStack() as stack:
+    with _until_told_to_end(), contextlib.ExitStack() as stack:
         folder = (
             keep.resolve()
             if keep
@@ -124,23 +124,24 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
             "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
             " Ctrl-C."
         )
-        serve_all(folder, [workspace.folder for workspace in made.workspaces], port, browser=browser)
+        homes = {one.name: str(one.folder) for one in made.workspaces}
+        apps = {name: ["owner", "annotate", "--at", at, "--no-browser", "--run"] for name, at in homes.items()}
+        serve_all(folder, apps, port, browser=browser)
 
 
-def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: bool) -> None:
-    """Serve the coordinator of a folder and the owners' apps, each in a process, until Ctrl-C; prints every link."""
+def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, browser: bool) -> None:
+    """Serve the coordinator of a folder and these apps, each in a process, until Ctrl-C; prints every link."""
     from blindlabel.web.owner_server import HOST
 
     links = []
     home = folder / "coordinator"
-    with contextlib.ExitStack() as stack:
+    with _until_told_to_end(), contextlib.ExitStack() as stack:
         watch = stack.enter_context(_watched())
         coordinator = ["coordinator", "serve", "--at", str(home), "--port", str(port)]
         stack.enter_context(_process(watch, *coordinator))
-        for workspace in workspaces:
-            arguments = ["owner", "annotate", "--at", str(workspace), "--no-browser", "--run"]
+        for name, arguments in apps.items():
             app = stack.enter_context(_process(watch, *arguments, answers=True))
-            links.append((workspace.name, _first_line(app)))
+            links.append((name, _first_line(app)))
         code = subprocess.run(  # noqa: S603
             [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
         )
@@ -152,18 +153,19 @@ def serve_all(folder: Path, workspaces: Sequence[Path], port: int, *, browser: b
             for _, link in links:
                 webbrowser.open(link)
             webbrowser.open(f"http://{HOST}:{port}/")
-        _wait()
+        while True:
+            time.sleep(3600)
 
 
-def _wait() -> None:
-    """Until Ctrl-C, a request to end, or the end of the terminal. The handlers are set here because a shell makes a
-    process that it starts in the background ignore Ctrl-C.
+@contextlib.contextmanager
+def _until_told_to_end() -> Iterator[None]:
+    """Ends the block at Ctrl-C, a request to end, or the end of the terminal. The handlers are set here because a shell
+    makes a process that it starts in the background ignore Ctrl-C.
     """
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(3600)
+        yield
 
 
 _WATCH = """
@@ -280,16 +282,7 @@ def generate(
     made = make(kind, Size(rows, duplicates, copies), seed)
     paths = write(made, out, replace=force)
     if json:
-        files = [str(path) for path in paths]
-        result_json(
-            {
-                "kind": kind,
-                "seed": seed,
-                "rows_a": len(made.a),
-                "rows_b": len(made.b),
-                "matches": len(made.matches),
-                "files": files,
-            }
-        )
+        counts = {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}
+        result_json({"kind": kind, "seed": seed, **counts, "files": [str(path) for path in paths]})
     else:
         result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")

@@ -258,7 +258,7 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
             "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
             "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
-            "running": workspace.is_run,
+            "running": workspace.is_running,
             "unsent": len(workspace.unsent()),
             "activity": None
             if activity is None
@@ -282,11 +282,11 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
         )
     for step in steps:
         result(f"  {step.sentence}")
-    if activity is not None and 0 < activity.share < 1 and workspace.is_run:
+    if activity is not None and 0 < activity.share < 1 and workspace.is_running:
         result(f"  at work now: {activity.sentence}, {activity.share:.0%}")
-    if activity is not None and activity.phase == "stopped" and not workspace.is_run:
+    if activity is not None and activity.phase == "stopped" and not workspace.is_running:
         result(f"  `owner run` stopped with these words: {activity.sentence}")
-    if steps and not workspace.is_run:
+    if steps and not workspace.is_running:
         machine = any(step.who == "machine" for step in steps)
         does = "does that, and is not running" if machine else "fetches news, and is not running"
         result(f"  `blindlabel owner run --at {at}` {does}.")

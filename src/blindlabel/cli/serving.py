@@ -14,7 +14,7 @@ import ssl
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ def server_limits(given: list[str]) -> ServerLimits:
             limits[name] = type(limits[name])(value)
         except (KeyError, ValueError) as error:
             known = ", ".join(f"{name}={value:g}" for name, value in limits.items())
-            raise InputError(f"--limit {one} is no limit of the server. Its limits are: {known}.") from error
+            raise InputError(f"--limit {one} is not a limit of the server. Its limits are: {known}.") from error
     return ServerLimits(**limits)
 
 
@@ -153,11 +153,13 @@ def annotate(at: Path, *, browser: bool, run: bool, **where: Any) -> None:
     from blindlabel.web.app import OwnerApp
 
     workspace = workspace_at(at)
-    with _running_beside(at) if run else contextlib.nullcontext():
+    with running_beside(at) if run else contextlib.nullcontext():
         serve_app(OwnerApp(workspace), browser=browser, **where)
 
 
-def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any) -> None:
+def serve_app(
+    app: OwnerApp, *, browser: bool, quiet: bool = False, around: Callable[[Any], Any] = lambda app: app, **where: Any
+) -> None:
     """Serve until Ctrl-C; open a browser with the app's link, or only print the links (`quiet`: not as the result).
     `where` has the fields of `Serving`.
     """
@@ -189,11 +191,11 @@ def serve_app(app: OwnerApp, *, browser: bool, quiet: bool = False, **where: Any
     # The server raises a signal again once it has stopped; as an exception it also lets the other process be
     # stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    serve(app, serving, on_ready=ready)
+    serve(app, serving, on_ready=ready, around=around)
 
 
 @contextlib.contextmanager
-def _running_beside(at: Path) -> Iterator[None]:
+def running_beside(at: Path) -> Iterator[None]:
     """`owner run` as a process of its own, because evaluation would slow down the pages."""
     beside = subprocess.Popen([sys.executable, "-m", "blindlabel.cli.main", "owner", "run", "--at", str(at)])  # noqa: S603
     try:

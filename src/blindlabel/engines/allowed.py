@@ -1,4 +1,4 @@
-"""What an agreement's terms allow of questions and records: the same for all engines, and worded once.
+"""What an agreement's terms allow in questions and records: the same for all engines, and worded once.
 
 An engine may refuse more, for reasons of its own (no circuit, no room). People count from one: so do these sentences.
 """
@@ -44,7 +44,7 @@ def refuse_text(terms: Terms, attribute: str | None) -> str | None:
 
 
 def check_records(terms: Terms, records: Sequence[Record]) -> None:
-    """Refuse records that the agreement does not encode, before any work is done."""
+    """Refuse records that do not fit what the agreement encodes, before any work is done."""
     if not records:
         raise RecordError("There is no record to encrypt.")
     if len(records) > terms.records:

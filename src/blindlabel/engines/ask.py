@@ -1,7 +1,8 @@
 """Questions to an engine with all parties in this process: keys, encryption, evaluation, opening.
 
-For dry runs, the public API, experiments, benchmarks and tests. It proves nothing about privacy, since everything is
-here; it shows what an engine answers. A study does the same steps, each at another party (`blindlabel.parties`).
+For dry runs, the public API, experiments, benchmarks and tests. It proves nothing about privacy, because everything is
+in one place; it shows what an engine answers. A study takes the same steps, each at a different party
+(`blindlabel.parties`).
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class EncryptedRecords:
         self._tell("keys")
         self._records = records
         self.parcels: list[bytes] = []
-        """Of the last round: records go out anew for each, with randomness for its answers."""
+        """Parcels of the last round: records are sent again in each round, with randomness for its answers."""
 
     def ask(self, questions: Sequence[Formula]) -> AnswerMatrix:
-        """One row a question, one column a record."""
+        """One row per question, one column per record."""
         if not questions:
             return np.zeros((0, self.count), dtype=np.bool_)
         for question in questions:
@@ -69,7 +70,7 @@ class EncryptedRecords:
         return answers
 
     def open(self, answers: Sequence[Evaluated], questions: int) -> AnswerMatrix:
-        """The owner of the records opens, and somebody compares with the pads."""
+        """The owner of the records opens the answers, and somebody compares them with the pads."""
         parcels, pads = [one.parcel for one in answers], [one.pads for one in answers]
         opened = self.engine.open(self.terms, self.keys.secret, parcels, questions, self.count)
         return is_yes(outcomes(opened == self.engine.pad_values(self.terms, pads, questions, self.count)))
@@ -86,7 +87,7 @@ def terms_for(
     *,
     lowered: bool = False,
 ) -> Terms:
-    """Terms that encode just what these questions ask of these records, with just the room that they take. (A study
+    """Terms that encode just what these questions ask about these records, with just the room that they need. (A study
     fixes its terms before any question is known.) `lowered` says that the records are in lower case.
     """
     asked = [atom for question in questions for atom in atoms_of(question)]

@@ -2,20 +2,20 @@
 
 A round's life on an engine:
 
-1. the owner of the records calls `make_keys(terms)` and gives the public part to the one who asks;
+1. the owner of the records calls `make_keys(terms)` and gives the public part to the asker;
 2. it calls `encrypt(terms, secret, records, questions)`, which yields parcels (bytes) for the asker;
 3. the asker calls `evaluate(terms, public, parcels, questions)`, which yields answer parcels for the owner of the
    records, and *pads* that it keeps;
 4. the owner of the records opens the answers with `open(terms, secret, parcels, …)`, and `pad_values` puts the asker's
-   pads in the same form. Values of a pair are compared by somebody else, who learns which are equal; `outcomes` says
-   what that means.
+   pads in the same form. Somebody else compares the values of a pair and learns which are equal; `outcomes` says what
+   that means.
 
 What needs no key and no homomorphic library is an engine's `Rules`: which questions it takes, what its keys can bear,
-what a round costs. The coordinator has no more than those.
+what a round costs. The coordinator has nothing more than that.
 
 Every parcel and key begins with a header that names engine, version, parameters and agreement, and is checked before
-the bytes reach any cryptographic library. What is wrong with foreign bytes is always a `ParcelError`; what an owner may
-correct is a `RecordError` or `QuestionError`.
+the bytes reach any cryptographic library. Whatever is wrong with bytes from others is a `ParcelError`; what an owner
+can correct is a `RecordError` or `QuestionError`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from blindlabel.language.record import Record
 from blindlabel.settings import Setting
 
 AnswerMatrix = npt.NDArray[np.bool_]
-"""A matrix: one row a question, one column a record."""
+"""A matrix: one row per question, one column per record."""
 
 Progress = Callable[[str, float], None]
 """Called with the name of a phase and the share of it that is done, 0 to 1."""
@@ -45,18 +45,18 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Working:
-    """How an engine works: where, who is told how far it is, and where finished answers are kept."""
+    """How an engine works: where, whom it tells how far it is, and where it keeps finished answers."""
 
     workers: int = 1
     """Processes on this machine."""
     progress: Progress | None = None
     journal: Path | None = None
-    """A folder, so that a stopped evaluation goes on where it was; None: nothing is kept."""
+    """A folder, so that a stopped evaluation continues where it was; None: nothing is kept."""
     cluster: str = ""
-    """Address of a cluster whose machines evaluate, or nothing."""
+    """Address of a cluster whose machines evaluate; empty: none."""
 
     def tell(self, phase: str, done: float) -> None:
-        """So much of a phase is done."""
+        """Say how much of a phase is done."""
         if self.progress is not None:
             self.progress(phase, done)
 
@@ -69,7 +69,7 @@ Values = npt.NDArray[np.uint64]
 
 
 class Outcome(IntEnum):
-    """What whoever compares opened values with pads learns about a pair."""
+    """What the comparison of opened values with pads says about a pair."""
 
     NO = 0
     YES = 1
@@ -80,12 +80,12 @@ class Outcome(IntEnum):
 
 
 Outcomes = npt.NDArray[np.uint8]
-"""Of pairs: one row a question, one column a record."""
+"""Outcomes of pairs: one row per question, one column per record."""
 
 
 def outcomes(equal: npt.NDArray[np.bool_]) -> Outcomes:
     """What it means that values [value, question, record] are equal to their pads: the first for a yes, the second as
-    well where an exclusion takes it back, the third as well where an exception gives it back.
+    well unless an exclusion takes the yes back, the third as well unless an exception gives it back.
     """
     found = np.zeros(equal.shape[1:], dtype=np.uint8)
     so_far = np.ones(equal.shape[1:], dtype=np.bool_)
@@ -133,7 +133,7 @@ class EngineUnavailable(EngineError, OutsideError):
 class Encoded:
     """The settings of an agreement that engines need: what is encrypted of a record, and the room a question has.
 
-    A further setting for an engine is one more field here: the agreement's file, its text and `Terms` follow.
+    A new setting for an engine is a new field here: the agreement's file, its text and `Terms` follow.
     """
 
     record_length: Annotated[int, Setting("Longest whole record in characters, after preparation.", 1, 100_000)] = 148
@@ -176,14 +176,14 @@ class Terms(Encoded):
     records: int = 50
     """Records per owner in the sample, at most."""
     key_bits: int = 0
-    """Bits about one key that cheating askers may learn while it is used; its ring is chosen so that it can lose them.
+    """Bits about one key that cheating askers may learn while it is used; the ring is chosen so that it can lose them.
     """
 
 
 @dataclass(frozen=True)
 class KeyPair:
     """Keys: the public part goes to whoever asks, the secret never leaves the owner of the records. Neither is shown
-    where keys are printed: one is secret, and the other has hundreds of megabytes.
+    when keys are printed: one is secret, and the other has hundreds of megabytes.
     """
 
     public: bytes = field(repr=False)
@@ -200,29 +200,29 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Explained:
-    """What becomes of a question, and what a round of such questions costs, by the agreement alone."""
+    """What an engine makes of a question, and what a round of such questions costs, judged by the agreement alone."""
 
     parameters: str
     predicates: list[str]
     """What is asked of the encrypted records, numbered from 0."""
     places: list[str]
-    """What stands on the question's places, then what it excludes, and unless."""
+    """What is on the question's places, then its exclusions, then its exceptions."""
     wrong: float
-    """How likely a label is wrong, at most."""
+    """The probability that a label is wrong, at most."""
     seconds: float
-    """Of one core, for a round of as many questions as records."""
+    """Seconds of one core for a round with as many questions as records."""
     bytes: dict[str, int]
-    """Of one direction of such a round: keys, records, answers."""
+    """Bytes of one direction of such a round: keys, records, answers."""
 
 
 class Rules(Protocol):
-    """What is known of an engine without keys."""
+    """What is known about an engine without keys."""
 
     name: str
     unbounded: str
-    """Said where nothing bounds what a cheating owner learns, or empty if the account of bits does."""
+    """What to say if nothing bounds what a cheating owner learns; empty if the account of bits does."""
     engine: str
-    """Where the engine itself is, as module:what makes it; importing it may need a homomorphic library."""
+    """Where the engine itself is, as module:factory; importing it may need a homomorphic library."""
 
     def outcomes(self, terms: Terms) -> int:
         """How many outcomes a pair can have for whoever compares its values."""
@@ -231,13 +231,13 @@ class Rules(Protocol):
         """Why this engine cannot answer this question under these terms, as a sentence, or None if it can."""
 
     def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:
-        """The terms with just the room that these questions take, for whoever knows them before it makes keys. Where no
-        room would do, `refuse` says why.
+        """The terms with just the room that these questions need, for callers that know them before keys are made. If
+        no room would do, `refuse` says why.
         """
 
     def zero_tests(self, terms: Terms) -> int:
-        """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError`
-        where no key can bear what the terms say.
+        """How many bits about a key made for these terms may be lost before it has fewer than 128 left. `TermsError` if
+        no key can bear what the terms say.
         """
 
     def explain(self, terms: Terms, question: Formula) -> Explained | None:

@@ -1,8 +1,8 @@
 """The plain engine: no encryption at all. The reference that every other engine is held to, and the one for dry runs
 and tests.
 
-Its "ciphertexts" are readable, so it protects nothing; an agreement that names it says so to everybody. It keeps the
-shape of the others: keys, parcels with headers, answers.
+Its "ciphertexts" are readable, so it protects nothing; an agreement that names it tells everybody. It has the shape of
+the other engines: keys, parcels with headers, answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _pack(terms: Terms, kind: str, content: Any) -> bytes:
 
 def _unpack(terms: Terms, kind: str, parcel: bytes) -> Any:
     if not parcel.startswith(_MAGIC):
-        raise ParcelError("These bytes are no parcel of the plain engine.")
+        raise ParcelError("These bytes are not a parcel of the plain engine.")
     try:
         document = json.loads(parcel[len(_MAGIC) :])
         if document["agreement"] != terms.agreement_hash.hex():
@@ -56,7 +56,7 @@ def _encoded(terms: Terms, record: Record) -> list[Any]:
 
 
 class PlainEngine:
-    """Answers questions on clear records, through the interface of all engines. Its rules are all there is of it."""
+    """Answers questions on clear records, through the interface of all engines. It is its own rules."""
 
     name = "plain"
     unbounded = "NO BOUND: the plain engine encrypts nothing, so whoever asks can read every record that is asked."
@@ -67,11 +67,11 @@ class PlainEngine:
         return 2
 
     def least_terms(self, terms: Terms, questions: Sequence[Formula]) -> Terms:  # noqa: ARG002
-        """As they are: there is always room."""
+        """The terms as they are: there is always room."""
         return terms
 
     def zero_tests(self, terms: Terms) -> int:  # noqa: ARG002
-        """None: there is no key."""
+        """0: there is no key."""
         return 0
 
     def explain(self, terms: Terms, question: Formula) -> Explained | None:  # noqa: ARG002
@@ -79,7 +79,7 @@ class PlainEngine:
         return None
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Only what the agreement does not encode is beyond the plain engine."""
+        """The plain engine only refuses what the agreement does not encode."""
         return refuse_question(terms, question)
 
     def make_keys(self, terms: Terms) -> KeyPair:

@@ -1,7 +1,6 @@
 """The engines by name, found as entry points: whatever distribution declares one under `blindlabel.engines` adds it.
 
-An entry point names an engine's `Rules`. Its homomorphic library is imported when the engine itself is wanted, not
-before.
+An entry point names an engine's `Rules`. Its homomorphic library is imported only when the engine itself is needed.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def rules_named(name: str) -> Rules:
 
 @lru_cache(maxsize=8)
 def engine_named(name: str) -> Engine:
-    """The engine that an agreement names; `EngineUnavailable` where it cannot be used on this machine."""
+    """The engine that an agreement names; `EngineUnavailable` if it cannot be used on this machine."""
     module, _, kind = rules_named(name).engine.partition(":")
     try:
         return cast(Engine, getattr(import_module(module), kind)())

@@ -1,8 +1,8 @@
 """Private folders through which the engines' libraries write and read their objects, in memory where the machine has
 room there.
 
-SEAL and OpenFHE know files only, and what passes may be a secret key. So a folder bears the number of the process that
-made it, and whoever makes one first removes those of processes that were killed while they had one.
+SEAL and OpenFHE know files only, and what passes may be a secret key. So the name of a folder has the number of the
+process that made it, and making one first removes those of processes that were killed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _PREFIX = "blindlabel-scratch-"
 
 
 def make_folder(size: int = 0) -> Path:
-    """A new folder for this user alone, in memory where that has room for twice the size."""
+    """A new folder for this user alone, in memory if there is room for twice the size."""
     remove_left_folders()
     room = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2 * size + 2**24
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=MEMORY if room else None))
 
 
 def remove_left_folders() -> None:
-    """Remove the folders of processes that are gone. Where that cannot be known (no /proc), nothing is touched."""
+    """Remove the folders of processes that have ended. If that cannot be known (no /proc), nothing is touched."""
     if not Path("/proc/self").exists():
         return
     for place in (MEMORY, Path(tempfile.gettempdir())):

@@ -1,16 +1,16 @@
 """An owner's long-term keys: X25519 to receive envelopes, Ed25519 to sign. Makes, stores as bytes, signs, derives;
-sends nothing. And what can be wrong with an envelope, a signature or a peer's key: each error is a sentence for the
-person whose study stops there.
+sends nothing. It also has what can be wrong with an envelope, a signature or a peer's key: each error is a sentence for
+the person whose study stops there.
 
-A peer's public keys arrive through the coordinator, who could replace them; they are trusted only after the owners have
-compared the verification words (`spoken_words`). Where the secret bytes are kept, and under which permissions, is the
-storage's business.
+A peer's public keys arrive through the coordinator, which could replace them; they are trusted only after the owners
+have compared the verification words (`spoken_words`). Where the secret bytes are kept, and with which permissions, is
+up to the storage.
 
 Two owners also blind points together, so that a third can compare them and nobody can look them up. A key (some text
 that both owners may have) becomes a point H(key) of the prime-order group of Ed25519; an owner multiplies it by its
-secret number a, the other one by b. a·b·H(key) is the same whoever began, so the coordinator sees which keys both have;
-but to look a key up in a dictionary one needs both numbers, so neither owner can together with the coordinator.
-libsodium maps to the group, refuses whatever is no point of it, and multiplies.
+secret number a, the other one by b. a·b·H(key) is the same whoever began, so the coordinator sees which keys both have.
+To look a key up in a dictionary takes both numbers, so neither owner can do it together with the coordinator. libsodium
+maps to the group, refuses anything that is no point of it, and multiplies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EnvelopeError(OutsideError):
 
 
 class EnvelopeDamaged(EnvelopeError):
-    """The bytes are not what the sender wrote: changed, reordered, doubled or not an envelope at all."""
+    """The bytes are not what the sender wrote: changed, reordered, repeated, or not an envelope at all."""
 
 
 class EnvelopeTruncated(EnvelopeError):
@@ -57,7 +57,7 @@ class WrongRecipient(EnvelopeError):
 
 
 class WrongKind(EnvelopeError):
-    """The envelope holds something else than expected."""
+    """The envelope holds something other than expected."""
 
 
 class WrongSequence(EnvelopeError):
@@ -79,7 +79,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 
 @dataclass(frozen=True)
 class PublicIdentity:
-    """What others know of an owner."""
+    """What others know about an owner."""
 
     envelope_key: bytes
     signing_key: bytes
@@ -97,7 +97,7 @@ class PublicIdentity:
         try:
             bindings.crypto_scalarmult(
                 bindings.randombytes(32), envelope_key
-            )  # fails where every shared secret would be zero
+            )  # fails if every shared secret would be zero
             usable = bindings.crypto_core_ed25519_is_valid_point(signing_key)
         except exceptions.CryptoError as error:
             raise KeyUnusable("The envelope key of the other owner is not usable.") from error
@@ -112,7 +112,7 @@ class PublicIdentity:
 
 @dataclass(frozen=True)
 class Identity:
-    """An owner's secret keys and what others know of it."""
+    """An owner's secret keys, and what others know about it."""
 
     public: PublicIdentity
     envelope_secret: bytes = field(repr=False)
@@ -140,7 +140,7 @@ class Context:
     kind: str
     """What it holds, for instance `records`: small letters, digits, `_`, `.` and `-`."""
     sequence: int = 0
-    """Which one of its kind, for instance the round."""
+    """Which one of its kind it is, for instance the round."""
 
     def __post_init__(self) -> None:
         if len(self.agreement_hash) != 32:
@@ -162,7 +162,7 @@ def _identity(envelope_secret: bytes, signing_seed: bytes) -> Identity:
 
 
 def blake2b(content: bytes, person: bytes, key: bytes = b"") -> bytes:
-    """BLAKE2b with 32 bytes of result, separated by purpose (`person`, at most 16 bytes), keyed where a key is
+    """BLAKE2b with 32 bytes of result, separated by purpose (`person`, at most 16 bytes), and keyed if a key is
     given.
     """
     return bindings.crypto_generichash_blake2b_salt_personal(content, digest_size=32, key=key, person=person)
@@ -194,7 +194,7 @@ def verify_for(public: PublicIdentity, domain: bytes, message: bytes, signature:
 
 
 def shared_secret(identity: Identity, peer: PublicIdentity, context: Context) -> bytes:
-    """32 secret bytes that these two owners alone can derive, another for every context; the same on both sides.
+    """32 secret bytes that only these two owners can derive: the same on both sides, different for every context.
 
     For keyed hashing, as of blocking keys. It lasts as long as the keys do: whoever gets one owner's secret keys can
     derive it later.
@@ -209,7 +209,7 @@ def shared_secret(identity: Identity, peer: PublicIdentity, context: Context) ->
 
 
 def own_secret(identity: Identity, context: Context, peer: PublicIdentity) -> bytes:
-    """32 secret bytes that this owner alone can derive, another for every context and every other owner."""
+    """32 secret bytes that only this owner can derive, different for every context and every other owner."""
     purpose = context.agreement_hash + context.sequence.to_bytes(8, "big") + peer.to_bytes() + context.kind.encode()
     return blake2b(purpose, b"blindlabel-own", key=identity.signing_seed)
 
@@ -234,7 +234,9 @@ def point_of(key: bytes, context: bytes) -> bytes:
 
 
 def blinded(point: bytes, scalar: bytes) -> bytes:
-    """The point times the number. What is no point of the group is refused, so nothing is learnt of the number."""
+    """The point times the number. Anything that is no point of the group is refused, so nothing is learnt about the
+    number.
+    """
     try:
         product: bytes = sodium.crypto_scalarmult_ed25519_noclamp(scalar, point)
     except (nacl.exceptions.CryptoError, TypeError, ValueError) as error:

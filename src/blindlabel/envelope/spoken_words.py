@@ -1,17 +1,17 @@
-"""Verification words: what two owners read to each other by phone to know that nobody stands between them.
+"""Verification words: what two owners read to each other by telephone to know that nobody stands between them.
 
-Each owner reads twelve words of its own to the other, who types what it hears; its own screen does not show those, so
-confirming needs a conversation. Both lists stand for the same keys.
+Each owner reads twelve words to the other, who types what it hears; its own screen does not show those, so confirming
+needs a conversation. Both lists stand for the same keys.
 
-The coordinator relays the owners' public keys and could give each owner a key of its own. The words are derived from
-the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's two keys; they
-are what the other side expects exactly when both see the same.
+The coordinator relays the owners' public keys and could give each owner a key that it made itself. The words are
+derived from the four keys that an owner sees (its own two and the peer's two), the agreement and the coordinator's two
+keys; they are what the other side expects exactly if both see the same.
 
 How strong: twelve words of 256 are 96 bits. A coordinator in the middle may vary the keys it shows to *both* sides
 until the two results meet, so it needs only the square root, 2^48 tries, not 2^96. Each try is therefore one run of
 Argon2id over 64 MiB, salted with the agreement so that nothing can be worked out before the study: at a tenth of a
-second each, 2^48 tries are some 900,000 core-years. Comparing fewer words gives that protection up: four bits of work
-for every word left out.
+second each, 2^48 tries are some 900,000 core-years. Comparing fewer words gives up some of that protection: four bits
+of work for every word left out.
 
 The list is our own: 256 common words of four to seven letters, no two alike in the first three letters, none within
 edit distance two of another, none with the same phonetic code (NYSIIS, Metaphone); a test holds it to that.
@@ -55,12 +55,12 @@ WORDS = tuple(
 
 
 def study_hash(agreement: str, coordinator_key: str) -> bytes:
-    """What the words stand for besides the owners' keys: the agreement, and who coordinates."""
+    """What the words stand for besides the owners' keys: the agreement and the coordinator."""
     return blake2b(bytes.fromhex(agreement) + bytes.fromhex(coordinator_key), b"blindlabel-study")
 
 
 def verification_words(speaker: PublicIdentity, listener: PublicIdentity, study: bytes) -> tuple[str, ...]:
-    """The words that one owner reads to another in this study (`study_hash`), as either of them works them out."""
+    """The words that one owner reads to another in this study (`study_hash`), as both of them derive them."""
     first, second = sorted((speaker.to_bytes(), listener.to_bytes()))
     derived = _derived(first, second, study)
     own = derived[:COUNT] if speaker.to_bytes() == first else derived[COUNT:]
@@ -69,6 +69,8 @@ def verification_words(speaker: PublicIdentity, listener: PublicIdentity, study:
 
 @lru_cache(maxsize=64)
 def _derived(first: bytes, second: bytes, study: bytes) -> bytes:
-    """What both owners' words are made of. Takes about a tenth of a second, on purpose, so it is done once."""
+    """The bytes from which both owners' words are made. This takes a tenth of a second, on purpose, so it is
+    done once.
+    """
     salt = blake2b(study, b"blindlabel-words")[: argon2id.SALTBYTES]
     return argon2id.kdf(2 * COUNT, study + first + second, salt, opslimit=PASSES, memlimit=MEMORY)

@@ -1,5 +1,5 @@
-"""Sealing and opening: content from one owner to another, through a relay that can neither read nor change it. No
-files, no network.
+"""Sealing and opening: content from one owner to another, through a relay that can neither read nor change it. No files
+and no network.
 
 How: a fresh stream key encrypts the content (libsodium's secretstream, XChaCha20-Poly1305). The header carries that key
 in a sealed box for the recipient's long-term key, names version, agreement, sender, recipient, kind and sequence, and
@@ -8,23 +8,23 @@ is signed by the sender. Every frame is bound to the whole header. So
 - only the recipient can read it, and not even the sender's own secret keys open it later (the box is made with a
   one-time key);
 - only the sender can have made it, even if the recipient's secret keys are known to somebody;
-- a header cut off and signed anew by somebody else fits no frame;
-- changing, leaving out, doubling or reordering frames, or cutting the end off, is noticed, each at the frame where it
+- a header that somebody else cuts off and signs again fits no frame;
+- changing, leaving out, repeating or reordering frames, or cutting off the end, is noticed at the frame where it
   happens.
 
 What the relay sees: sizes, number and order of the frames, and the header. What is not promised: whoever gets the
-*recipient's* secret keys can read what was recorded earlier; and an envelope can be sent again as it is (its sequence
-number tells the protocol).
+*recipient's* secret keys can read what was recorded earlier; and an envelope can be sent again unchanged (the protocol
+sees that from its sequence number).
 
 Layout: header = mark, agreement, sender, recipient, kind, sequence, boxed key, stream header, signature; then frames,
 each its length in 4 bytes and its ciphertext. A chunk given to `seal` comes out of `open_` as the same chunk; inside it
-is cut into frames, the last one tagged PUSH. An empty FINAL frame ends all. Chunks come out before the end was seen:
-whoever must not act on a part waits for the iterator's end.
+is cut into frames, the last one tagged PUSH. An empty FINAL frame ends all. Chunks come out before the end has been
+seen: whoever must not act on a part waits for the end of the iterator.
 
 What goes to several owners is locked once (`lock`: the same frames under a fresh key, bound to agreement, kind and
 sequence), and the key goes to each in an envelope of its own, together with the hash of what is locked. So it is made,
-stored and uploaded once; and since the hash is in the sender's envelope, another owner that has the key cannot exchange
-the content on its way.
+stored and uploaded once; and because the hash is in the sender's envelope, another owner that has the key cannot swap
+the content in transit.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _FINAL = bindings.crypto_secretstream_xchacha20poly1305_TAG_FINAL
 
 @dataclass(frozen=True)
 class EnvelopeHeader:
-    """What the outside of an envelope says. The relay may read it to route; only `open_` checks that it is true."""
+    """What the outside of an envelope says. The relay may read it for routing; only `open_` checks that it is true."""
 
     agreement_hash: bytes
     sender: bytes
@@ -133,7 +133,7 @@ def open_(identity: Identity, peer: PublicIdentity, context: Context, pieces: It
 
 def lock(key: bytes, context: Context, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks under a key that several owners get, each in an envelope of its own: large content is sealed and sent
-    once for all.
+    only once.
     """
     state = bindings.crypto_secretstream_xchacha20poly1305_state()
     start = LOCKED_MARK + bytes([VERSION]) + bindings.crypto_secretstream_xchacha20poly1305_init_push(state, key)
@@ -142,8 +142,8 @@ def lock(key: bytes, context: Context, chunks: Iterable[bytes]) -> Iterator[byte
 
 
 def unlock(key: bytes, context: Context, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks that were locked with this key in this context. Who locked them, the envelope with the key tells, not
-    this.
+    """The chunks that were locked with this key in this context. The envelope with the key says who locked them; this
+    does not.
     """
     reader = _Reader(pieces)
     start = reader.take(len(LOCKED_MARK) + 1)
@@ -257,7 +257,7 @@ def _check_header(header: EnvelopeHeader, identity: Identity, peer: PublicIdenti
 
 
 class _Reader:
-    """Exact counts of bytes out of pieces of any size."""
+    """Reads exact numbers of bytes from pieces of any size."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)

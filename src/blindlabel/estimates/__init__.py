@@ -1,4 +1,6 @@
-"""How good a linkage is, from labels of its candidate pairs: what to draw, what the labels say, what it will cost."""
+"""How good a linkage is, from labels of its candidate pairs: what to draw, what the labels say, and what it
+will cost.
+"""
 
 from blindlabel.estimates.candidate_pairs import Candidates, read_candidates
 from blindlabel.estimates.estimating import Estimate, Figure, estimate

@@ -5,7 +5,7 @@ never between equal scores. Of the pairs drawn, 40 % are from above in proportio
 below in proportion to its root, three at least from each. Strata follow from the list alone, whatever the order of its
 lines; so does its hash, which an agreement names before anything is drawn or labelled.
 
-Records are called by the numbers of their rows, from 0, or by id. Studies know the former alone.
+Records are named by their row numbers, from 0, or by id. Studies know only the row numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FIGURES = ("score", "linked")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
 Pair = tuple[str, str]
-"""What a record of the first table is called, and one of the second."""
+"""The names of a record of the first table and of one of the second."""
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -41,23 +41,23 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Candidates:
-    """The list, best score first."""
+    """The list of candidate pairs, best score first."""
 
     pairs: tuple[Pair, ...]
     scores: Numbers
     linked: Flags
     drawn: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which pairs were, or empty if nothing was drawn from the list."""
+    """Which pairs were drawn; empty if none were drawn from the list."""
 
     @cached_property
     def hash(self) -> str:
-        """Of pairs, scores and what is linked: the same for every order and file format, and for every draw."""
+        """A hash of pairs, scores and what is linked: the same for every order and file format, and for every draw."""
         lines = zip(self.pairs, self.scores.tolist(), self.linked.tolist())
         return hashlib.sha256(repr(sorted(lines)).encode()).hexdigest()
 
     @cached_property
     def by_threshold(self) -> bool:
-        """Whether what is linked is every pair from some score on."""
+        """Whether exactly the pairs from some score on are linked."""
         return bool(self.scores[self.linked].min() > self.scores[~self.linked].max(initial=-np.inf))
 
     @cached_property
@@ -69,7 +69,7 @@ class Candidates:
         return (*pieces, *_cut(below, self.scores, [quarter * 2**power for power in range(64)]))
 
     def allocation(self, pairs: int) -> list[int]:
-        """How many of this many pairs each stratum gives."""
+        """How many pairs each stratum gives if this many are drawn."""
         above, below = ([len(part) for part in self.strata if self.linked[part[0]] == side] for side in (True, False))
         first = _shared(above, max(round(SHARE_ABOVE * pairs), pairs - sum(below)), 1.0)
         return first + _shared(below, pairs - sum(first), 0.5)
@@ -82,7 +82,7 @@ class Candidates:
         return replace(self, drawn=drawn)
 
     def drawn_rows(self, agreement: Agreement, draw: Draw = secrets.randbelow) -> dict[str, tuple[int, ...]]:
-        """Draw as many pairs as were agreed on: the rows of either owner, pair by pair; none where rows are drawn."""
+        """Draw as many pairs as were agreed on: each owner's rows, pair by pair; none if rows are drawn instead."""
         wanted = agreement.sampling.records if agreement.sampling.by_list else 0
         if wanted and (least := sum(self.allocation(wanted))) > wanted:
             raise InputError(f"{wanted} pairs are too few for this list; {least} would do (sampling.records).")
@@ -92,8 +92,8 @@ class Candidates:
 
 
 def agreed_list(path: Path | str, agreement: Agreement) -> Candidates:
-    """The list that an agreement is about. In the file the first table is that of the owner whom the agreement names
-    first; here, as in labels, that of the owner whose name sorts first.
+    """The list that an agreement is about. In the file, the first table is that of the owner whom the agreement names
+    first; here, as in labels, it is that of the owner whose name sorts first.
     """
     sampling, (first, second) = agreement.sampling, agreement.owners
     if not sampling.by_row:
@@ -111,8 +111,8 @@ def agreed_list(path: Path | str, agreement: Agreement) -> Candidates:
 def read_candidates(
     path: Path | str, *, threshold: float | None = None, rows: tuple[int, int] | None = None, numbers: bool = False
 ) -> Candidates:
-    """Read a list with the columns row_a, row_b (numbers from 0) or, unless `numbers` is said, id_a, id_b; then score
-    and, unless a threshold says it, linked (1 or 0). `rows` are the sizes of the two tables: other rows are refused.
+    """Read a list with the columns row_a, row_b (numbers from 0) or, without `numbers`, id_a, id_b; then score and,
+    unless there is a threshold, linked (1 or 0). `rows` are the sizes of the two tables: other rows are refused.
     """
     path = Path(path)
     columns, lines = read_columns(path, None, {*_NAMES[0], *_NAMES[1], *_FIGURES})
@@ -157,7 +157,9 @@ def _wrong(values: Sequence[str], rows: tuple[int, int] | None, *, numbers: bool
 
 
 def _cut(order: Whole, scores: Numbers, sizes: Sequence[float]) -> list[Whole]:
-    """Consecutive pieces of about these sizes; what is left after a piece and is less than half of it goes with it."""
+    """Consecutive pieces of about these sizes. If what is left after a piece is less than half of it, it joins the
+    piece.
+    """
     pieces, start = [], 0
     for size in sizes:
         end = min(len(order), start + max(1, round(size)))

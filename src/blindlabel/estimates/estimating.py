@@ -1,15 +1,16 @@
 """How good a linkage is, from labels of drawn pairs: precision, recall and F with 95 % intervals, and by threshold.
 
-Labels err more than samples do, so there are two honest forms. From labels alone a *band*, with no value in it: what
-was agreed in round 1 counts as it is; every other drawn pair (agreed later, or never) counts once as it is worst for
-the linkage and once as it is best. With *checked pairs*, settled by both owners in clear, a value and its interval:
-drawn pairs are of six classes (linked or not; match, no match, not certain), the checked ones of a class say how many
-of its others match, and their own limits move the result as well. A class of which none was checked leaves the band.
+Labels are wrong more often than samples mislead, so there are two honest forms. From labels alone a *band*, with no
+value in it: what was agreed in round 1 counts as it is; every other drawn pair (agreed later, or never) counts once as
+would be worst for the linkage and once as would be best. With *checked pairs*, settled by both owners in clear, a value
+and its interval: drawn pairs are of six classes (linked or not; match, no match, not certain), the checked ones of a
+class say how many of its others match, and their own limits move the result as well. If no pair of a class was checked,
+the band stays.
 
 A sample is either drawn from the list (`candidate_pairs`), or rows of both tables drawn uniformly. The latter is one
-stratum, every pair of the two tables, and the one kind that knows of matches that the list does not have. Rows of an
-enriched sample that were chosen by keys are left out, and recall is not said: pairs without a rare key are linked
-less often.
+stratum, every pair of the two tables, and the only kind that knows of matches that are not in the list. Rows of an
+enriched sample that were chosen by keys are left out, and no recall is given: pairs without a rare key are linked less
+often.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ limits are further apart.
 """
 ANYTHING: Bounds = (0.0, 0.0, 1.0)
 POINTS = 50
-"""Of the curve, at most."""
+"""Points of the curve, at most."""
 BAND = (
     "A band, not an interval: it holds as far as labels agreed in round 1 are right. Checked pairs of every class would"
     " give values."
@@ -47,12 +48,12 @@ TOLD = (
     " step's. Give owners the figures; keep the curve where the scores are known anyway."
 )
 _LATER, _NEVER = 2, 3
-"""Kinds of labels beside 0 (no match) and 1 (match), which were agreed in round 1."""
+"""Kinds of labels besides 0 (no match) and 1 (match), which were agreed in round 1."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measure: its limits, and its value where more than a band is known; or why nothing can be said."""
+    """One measure: its limits, and its value if more than a band is known; or why nothing can be said."""
 
     value: float | None = None
     low: float | None = None
@@ -80,28 +81,28 @@ class Estimate(AtThreshold):
     """What the labels say about a linkage."""
 
     curve: tuple[AtThreshold, ...]
-    """At scores of drawn pairs, best first."""
+    """Points at scores of drawn pairs, best first."""
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The pairs that were drawn and what is known of them, beside the list that they are from."""
+    """The pairs that were drawn and what is known about them, with the list that they are from."""
 
     candidates: Candidates
     outside: int
-    """Pairs of the two tables that are not in the list, where rows were drawn uniformly; else none."""
+    """The number of pairs of the two tables that are not in the list, if rows were drawn uniformly; else 0."""
     places: Whole
-    """Of the drawn pairs in the list; -1 outside of it."""
+    """Places of the drawn pairs in the list; -1 outside it."""
     kinds: Whole
     checked: Numbers
-    """1 a match, 0 none, not a number where it was not checked."""
+    """1: a match, 0: no match, NaN: not checked."""
     names: Sequence[Pair] = ()
-    """What the drawn pairs are called."""
+    """The names of the drawn pairs."""
 
     @cached_property
     def strata(self) -> Whole:
-        """Of every candidate; one where rows were drawn uniformly."""
+        """The stratum of every candidate; only one if rows were drawn uniformly."""
         found = np.zeros(len(self.candidates.scores), dtype=np.int64)
         for number, places in enumerate(() if self.outside else self.candidates.strata):
             found[places] = number
@@ -114,12 +115,12 @@ class Drawing:
 
     @cached_property
     def labels(self) -> Numbers:
-        """1 a match, 0 none, more where it is not certain."""
+        """1: a match, 0: no match, more: not certain."""
         return np.where(self.known, self.checked, self.kinds)
 
     @cached_property
     def classes(self) -> list[Whole]:
-        """The drawn pairs by class, of the classes that there are."""
+        """The drawn pairs by class, for classes that have any."""
         linked, kinds = self.are(self.candidates.linked), np.minimum(self.kinds, _LATER)
         found = [np.flatnonzero((linked == side) & (kinds == kind)) for side in (True, False) for kind in range(3)]
         return [members for members in found if len(members)]
@@ -134,12 +135,12 @@ class Drawing:
         return (self.places >= 0) & chosen[self.places]
 
     def to_check(self, number: int, draw: Draw = secrets.randbelow) -> list[int]:
-        """This many of every class, one class after the other, for both owners to settle in clear."""
+        """This many pairs of every class, class by class, for both owners to settle in clear."""
         return [place for members in self.classes for place in choose(members.tolist(), number, draw)]
 
     def at(self, chosen: Flags) -> tuple[Bounds, ...] | None:
-        """Precision, recall and F if these candidates were linked, or None if a piece has no drawn pair. Of a band, the
-        limits alone mean something.
+        """Precision, recall and F if these candidates were linked, or None if a piece has no drawn pair. Of a band,
+        only the limits mean something.
         """
         drawn, strata = self.are(chosen), np.where(self.places < 0, 0, self.strata[self.places])
         pieces: dict[bool, list[tuple[int, Whole]]] = {True: [], False: []}
@@ -178,14 +179,14 @@ class Drawing:
         return measured(matches, further)
 
     def curve(self) -> Iterator[tuple[float, Flags]]:
-        """Thresholds at scores of drawn pairs, best first, and what each would link."""
+        """Thresholds at scores of drawn pairs, best first, with the pairs that each would link."""
         may, scores = self.candidates.linked | self.candidates.by_threshold, self.candidates.scores
         drawn = np.unique(scores[self.places[self.are(may)]])[::-1]
         for place in sorted({len(drawn) * step // POINTS for step in range(POINTS)}) if len(drawn) else ():
             yield float(drawn[place]), may & (scores >= drawn[place])
 
     def said(self, bounds: tuple[Bounds, ...], *, enriched: bool, widest: float) -> tuple[Figure, ...]:
-        """These measures, or why nothing is said and what would do."""
+        """These measures, or why nothing can be said and what would help."""
         linked, least = (int(which.sum()) for which in (self.are(self.candidates.linked), self.candidates.linked))
         labelled, drawn = int(((self.kinds < _NEVER) | self.known).sum()), len(self.kinds)
         matches, unsure = int((self.labels == 1).sum()), int((self.labels > 1).sum())
@@ -209,7 +210,7 @@ class Drawing:
         return tuple(found)
 
     def missed(self) -> str:
-        """What is known of matches that the list does not have."""
+        """What is known about matches that are not in the list."""
         apart = self.places < 0
         if not apart.any():
             return "Recall is within the list: of matches that it does not have, nothing is known."
@@ -254,9 +255,9 @@ def estimate(
     rows: tuple[int, int] | None = None,
     checked: Mapping[Pair, bool] | None = None,
 ) -> Estimate:
-    """Precision, recall and F of a linkage from its candidate pairs and the labels of those that were drawn. Where none
-    was, the labels are those of uniformly drawn rows of tables with this many `rows`. `checked` has pairs that both
-    owners settled in clear, drawn by chance from each class, and whether they match.
+    """Precision, recall and F of a linkage from its candidate pairs and the labels of those that were drawn. If none
+    were drawn, the labels are those of uniformly drawn rows of tables with this many `rows`. `checked` has pairs that
+    both owners settled in clear, drawn at random from each class, and whether they match.
     """
     found, enriched = drawing_of(candidates, truth, rows, checked or {}), any(truth.by_keys)
     points = [
@@ -275,8 +276,8 @@ def estimate(
 def of_study(
     candidates: Candidates, agreement: Agreement, drawn: Mapping[str, Sequence[int]]
 ) -> tuple[Candidates, tuple[int, int] | None]:
-    """A study's list with the pairs that were drawn from it, whose rows by owner are `drawn`; or, where rows were
-    drawn, how many the tables have.
+    """A study's list with the pairs that were drawn from it, whose rows by owner are `drawn`; or, if rows were drawn,
+    how many the tables have.
     """
     first, second = sorted(agreement.owners)
     if not drawn:

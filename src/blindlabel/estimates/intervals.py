@@ -1,14 +1,14 @@
-"""Shares with exact limits, and what is made of them: totals over pieces of a list, quotients, precision, recall, F.
+"""Shares with exact limits, and what follows from them: totals over pieces of a list, quotients, precision, recall, F.
 
 1. In a piece of N pairs of which n were drawn and x are matches, the share has the limits of Clopper and Pearson, drawn
-   towards x/n by √(1 − n/N): where all were drawn, nothing is uncertain. x may be a fraction, an expected number.
+   towards x/n by √(1 − n/N): if all were drawn, nothing is uncertain. x may be a fraction, as an expected number is.
 2. Below the line matches do not get more frequent as the score falls, so the upper limit of better pieces together with
    this one holds here as well.
 3. Totals are joined by MOVER (the distances from the value add up as squares), quotients by that of Donner and Zou
    (2012). Precision is T₁/n₁, recall 1/(1 + T₀/T₁), F 2/(1 + (T₀ + n₁)/T₁): T₁ and T₀ are the matches above and below,
    n₁ the linked pairs.
 
-Nothing here is ever not a number, and no limit is outside of what it limits.
+Nothing here is ever NaN, and every value lies between its limits.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Bounds = tuple[float, float, float]
 """A value, its lower limit and its upper one."""
 
 TAIL = 0.025
-"""Of a 95 % interval, on either side."""
+"""The probability in each tail of a 95 % interval."""
 DUST = 1e-9
-"""What rounding leaves of a whole number is none."""
+"""Differences smaller than this come from rounding."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Piece:
     size: float
     drawn: float
     matches: float
-    """Of those drawn."""
+    """Matches among the drawn ones."""
 
 
 def _beta(x: float, a: float, b: float) -> float:
@@ -57,7 +57,8 @@ def _beta(x: float, a: float, b: float) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def _quantile(share: float, a: float, b: float) -> float:
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """Below it lies this share of a beta distribution."""
     low, high = 0.0, 1.0
     for _ in range(44):
         middle = (low + high) / 2
@@ -67,8 +68,8 @@ def _quantile(share: float, a: float, b: float) -> float:
 
 def exact(matches: float, drawn: float, tail: float = TAIL) -> tuple[float, float]:
     """The limits of Clopper and Pearson for a share."""
-    low = _quantile(tail, matches, drawn - matches + 1) if matches > DUST else 0.0
-    return low, _quantile(1 - tail, matches + 1, drawn - matches) if drawn - matches > DUST else 1.0
+    low = beta_quantile(tail, matches, drawn - matches + 1) if matches > DUST else 0.0
+    return low, beta_quantile(1 - tail, matches + 1, drawn - matches) if drawn - matches > DUST else 1.0
 
 
 def total(pieces: Sequence[Piece], bounded: bool, further: tuple[float, float] = (0.0, 0.0)) -> Bounds:
@@ -113,6 +114,6 @@ def measures(above: Bounds, below: Bounds, linked: float) -> tuple[Bounds, Bound
 
 
 def _within(found: Bounds) -> Bounds:
-    """The same with its value between its limits, and these between 0 and 1."""
+    """The same, with the value between its limits and the limits between 0 and 1."""
     value = min(1.0, max(0.0, found[0]))
     return value, max(0.0, min(value, found[1])), min(1.0, max(value, found[2]))

@@ -1,7 +1,8 @@
-"""How many pairs or rows give which width, before anything is labelled: the estimator itself, on expected counts.
+"""How many pairs or rows give which width, before anything is labelled: the estimator itself, applied to expected
+counts.
 
-Precision and recall are assumed. Matches below the line are assumed to get four times rarer from one stratum to the
-next, which plans widths within 30 % on lists of every shape that was tried.
+Precision and recall are assumed. Matches below the line are assumed to become four times rarer from one stratum to the
+next, which gave widths within 30 % of the true ones on lists of every shape that was tried.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class Planned:
     sampling: str
     pairs: int
     records: int
-    """Of each owner, at most."""
+    """Records of each owner, at most."""
     matches: float
     precision_width: float
     recall_width: float
 
 
 def list_of(linked: int, listed: int) -> Candidates:
-    """A list of this length, of which nothing else is known."""
+    """A list of this length about which nothing else is known."""
     ranks = np.arange(listed)
     return Candidates((), -ranks.astype(np.float64), ranks < linked)
 
@@ -63,7 +64,7 @@ def _planned(sampling: str, above: Sequence[Piece], below: Sequence[Piece], reco
 def plans(
     candidates: Candidates, rows: Sequence[int], width: float, precision: float = 0.9, recall: float = 0.9
 ) -> list[Planned]:
-    """The smallest sample of either kind whose half widths are at most this; where none is, the largest."""
+    """The smallest sample of each kind whose half widths are at most this, or the largest if none is."""
     linked, found = int(candidates.linked.sum()), []
     from_candidates = partial(from_list, candidates, precision=precision, recall=recall)
     from_tables = partial(from_rows, rows, linked, precision=precision, recall=recall)

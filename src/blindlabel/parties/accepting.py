@@ -1,6 +1,6 @@
-"""What an owner accepts when it joins: the account of the agreement in a few lines for whoever answers for the table,
-beside that of the default agreement about as many records. Whatever raises a figure of the account needs a yes of its
-own. Which setting raised it does not matter for that, so no further setting can be forgotten here.
+"""What an owner accepts when it joins: the account of the agreement in a few lines, for whoever is responsible for the
+table, beside that of the default agreement with as many records. Anything that raises a figure of the account needs an
+explicit yes. Which setting raised it does not matter, so no new setting can be forgotten here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHO = {
     "owner, from checked pairs": "another owner, of records that are shown to it in clear",
     "coordinator, by row numbers": "the coordinator, about which of your rows are sampled",
 }
-"""Lines of the account as they are called to whoever joins; of those with one name the first is said."""
+"""What whoever joins reads for each line of the account; of lines with the same name only the first is shown."""
 _MORE = {
     _OWNER: " A bit is one answer, yes or no.",
     _COORDINATOR: " Together with a cheating owner it can read records: no owner should control it.",
@@ -43,7 +43,7 @@ _SETTINGS = (
     "sampling.checked",
     "sampling.pilot",
 )
-"""On which the account depends."""
+"""The settings that the account depends on."""
 _NONE = Entry("", 0, 0, "")
 
 
@@ -54,10 +54,10 @@ class Acceptance:
     account: Account
     default: Account
     differs: str
-    """The settings that are not as by default, of those on which the account depends."""
+    """The settings that differ from the default, among those that the account depends on."""
 
     def lines(self) -> list[str]:
-        """Six at most: in bits what others can learn at most."""
+        """What others can learn at most, in bits; at most six lines."""
         found, key = self._said(only_more=False), self.account.key
         said = [f"{found[who]}.{_MORE.get(who, '')}" for who in dict.fromkeys(_WHO.values()) if who in found]
         whole = f"the key over your records: a cheat learns {key.spent:,} bits of it; it can lose {key.bears:,}."
@@ -70,7 +70,7 @@ class Acceptance:
         return [*self._said(only_more=True).values(), *about_key]
 
     def refusal(self, yes: str) -> str:
-        """Why nobody joins without a yes to it, and how that is said."""
+        """Why nobody joins without agreeing to it, and how to agree."""
         return (
             f"By this agreement ({self.differs}) others can learn more of you than by the default agreement:"
             f" {'; '.join(self.weaker())}. Say {yes} where you accept that. Nothing was made or sent."
@@ -82,7 +82,7 @@ class Acceptance:
             raise InputError(self.refusal(yes))
 
     def _said(self, *, only_more: bool) -> dict[str, str]:
-        """The figures by whom they are about, beside the default's where they differ."""
+        """The figures, by whom they are about, beside the default's if they differ."""
         before, found = {one.party: one for one in self.default.entries}, {}
         for now in reversed(self.account.entries):
             then = before.get(now.party, _NONE)
@@ -96,7 +96,7 @@ def beside_default(agreement: Agreement) -> Acceptance:
     """The account of an agreement beside that of the default one, for the same owners and as many records."""
     default = new(agreement.name, agreement.owners, ("any",))
     differs = [one.partition(" here, ")[0] for one in compare(agreement, default) if one.partition(":")[0] in _SETTINGS]
-    exposure = replace(exposure_of(default), records=agreement.sampling.records)  # also where no key could bear that
+    exposure = replace(exposure_of(default), records=agreement.sampling.records)  # also if no key could bear that
     return Acceptance(account_of(agreement), account(exposure), ", ".join(differs))
 
 

@@ -2,8 +2,8 @@
 knows of its keys (`protocol.account` does the counting); bytes, time, memory, disk, and how often a folder is carried.
 
 Bytes follow from the agreement; they are those of a first round, in which every sampled record is open. Time is the
-engine's own estimate from the number of operations, scaled by a short measurement of the machine that asks. Memory is
-what evaluation was seen to need beside its largest parts.
+engine's own estimate from the number of operations, scaled by a short measurement of this machine. Memory is what
+evaluation was seen to need, plus its largest parts.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from blindlabel.protocol.facts import StudyState, key_of
 
 
 def account_of(agreement: Agreement) -> Account:
-    """The account of an agreement. An `InputError` says so where there is no such engine, or no key can bear what comes
-    back to owners: called before a study begins and before an owner joins.
+    """The account of an agreement; an `InputError` if there is no such engine, or no key can bear what comes back to
+    owners. Called before a study begins and before an owner joins.
     """
     bears = rules_named(agreement.encoding.engine).zero_tests(agreement.terms())
     return account(exposure_of(agreement), bears)
 
 
 def use_of(agreement: Agreement, state: StudyState) -> dict[str, Use]:
-    """The use of every pairing of a study, by its two names."""
+    """What has been given away in each pairing of a study, by its two names."""
     exposure, found = exposure_of(agreement), {}
     for first, second in agreement.pairings:
         both = [one for one in state.settled if key_of(first, second) in one.tallies]
-        void = sum(1 for one in state.rounds if one.is_over) - len(both)  # also where one of the two was gone
+        void = sum(1 for one in state.rounds if one.is_over) - len(both)  # also if one of the two was gone
         open_ = [one.size(first, second) for one in both]
         found[f"{first} {second}"] = used(exposure, open_, void, sampled=bool(state.samples))
     return found
@@ -47,12 +47,12 @@ def exposure_of(agreement: Agreement) -> Exposure:
 
 
 _REFERENCE = 0.030
-"""Processor seconds of `machine_speed`'s sum on the machine that the engines' estimates were made on."""
+"""Processor seconds that the sum in `machine_speed` took on the machine on which the engines' estimates were made."""
 MINUTES = 1.5
-"""Of an expert for one question, with suggestions: assumed, not measured."""
+"""Minutes that an expert needs for one question, with suggestions: assumed, not measured."""
 _PROGRAM, _ROTATED, _MOST_ROTATED = 400_000_000, 8, 1_400_000_000
-"""Memory: bytes of the program and one tile; how often records are held, rotated; and what that is limited to. So much
-was seen: 50 × 50 × 148 characters took 537 MB.
+"""Memory: bytes of the program and one tile; how many rotated copies of the records are held; and the limit of that. It
+was measured: 50 × 50 × 148 characters took 537 MB.
 """
 
 
@@ -71,9 +71,9 @@ class Costs:
     disk_of_owner: int
     disk_of_coordinator: int
     questions: int
-    """Of each owner in a full round, at most."""
+    """Questions of each owner in a full round, at most."""
     expert_hours: float
-    """Of each owner for the questions of round 1, at `MINUTES` each."""
+    """Hours of each owner's expert for the questions of round 1, at `MINUTES` each."""
     trips: int
     """How often a folder is carried to the coordinator and back, without a network, if all rounds are needed."""
 
@@ -102,8 +102,8 @@ def size(count: int) -> str:
 
 
 def costs_of(agreement: Agreement, speed: float | None = None) -> Costs:
-    """The costs of a study under an agreement; `speed` is that of the machine beside the reference (measured here where
-    it is not given).
+    """The costs of a study under an agreement; `speed` is that of the machine beside the reference (default:
+    measured here).
     """
     keys, records, answers, seconds = of_engine(agreement, agreement.sampling.records)
     peers, sampled = len(agreement.owners) - 1, agreement.sampling.records
@@ -134,7 +134,9 @@ def trips_of(agreement: Agreement, rounds: int) -> int:
 
 
 def machine_speed() -> float:
-    """How much longer this machine takes than the reference, by a sum of the kind that engines do: 1.0 is as long."""
+    """How much longer this machine takes than the reference, measured with a sum like those of engines; 1.0 is the
+    same.
+    """
     best, numbers = float("inf"), np.arange(2**20, dtype=np.uint64)
     for _ in range(3):
         began = time.process_time()

@@ -1,9 +1,9 @@
-"""What was asked can be shown later: a commitment to the questions of a round goes with every hand-in.
+"""Showing later what was asked: a commitment to the questions of a round goes with every hand-in.
 
 1. The commitment is a keyed hash (BLAKE2b, 32 bytes) of study, owner, round and the text of every question, in the
    order of the sample. The key is a salt of 32 bytes, one for each round, that only the owner can make: without it
    nobody can try out questions.
-2. It stands in the signed message with the answers, the same in all messages of an owner's round. So whoever has that
+2. It is part of the signed message with the answers, the same in all messages of an owner's round. So whoever has that
    message can hold the owner to it, and the owner cannot deny it later.
 3. To be audited, an owner gives away an *opening*: the salt and the questions of some rounds. Whoever has the messages
    (the coordinator, and the owners that they went to) says whether these were the questions.
@@ -18,7 +18,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -50,7 +50,7 @@ class AskedRound(Shape):
 
 
 class Opening(Shape):
-    """What an owner shows to whoever audits it."""
+    """What an owner shows to an auditor."""
 
     blindlabel: Annotated[str, Field(pattern="^opened questions 1$")] = "opened questions 1"
     study: Hex32
@@ -58,7 +58,7 @@ class Opening(Shape):
     rounds: tuple[AskedRound, ...]
 
     def commitment(self, asked: AskedRound) -> str:
-        """What stands in the messages of a round."""
+        """The commitment in the messages of a round."""
         claim = [
             "blindlabel questions 1",
             self.study,
@@ -69,23 +69,19 @@ class Opening(Shape):
         salt = bytes.fromhex(asked.salt)
         return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
 
-    def to_json(self) -> Any:
-        """As it is written into a file."""
-        return self.model_dump(mode="json")
-
 
 def read_opening(content: bytes) -> Opening:
-    """An opening from its file; an `InputError` if it is none."""
+    """Read an opening from its file; an `InputError` if it is none."""
     if len(content) > LARGEST:
         raise InputError(f"Opened questions have at most {LARGEST // 2**20} MB.")
     try:
         return Opening.model_validate_json(json.dumps(json.loads(content)))
     except (ValueError, ValidationError, RecursionError) as error:
-        raise InputError("These are no opened questions: `blindlabel owner audit --to` writes them.") from error
+        raise InputError("These are not opened questions: `blindlabel owner audit --to` writes them.") from error
 
 
 def commitment(store: Store, identity: Identity, round: int) -> str:
-    """To the questions of a round that was handed in."""
+    """The commitment to the questions of a round that was handed in."""
     return Opening(study=store.state().study, owner=store.name, rounds=()).commitment(_asked(store, identity, round))
 
 
@@ -133,8 +129,8 @@ class Audited:
 
 
 def audit(opening: Opening, study: str, committed: Mapping[int, set[str]]) -> list[Audited]:
-    """Check an opening against the commitments that came with an owner's messages, by round. Rounds that have a
-    commitment and are not opened are listed too: an owner must not choose which of them to show.
+    """Check an opening against the commitments that came with an owner's messages, by round. Rounds with a
+    commitment that are not opened are listed too: an owner must not choose which rounds to show.
     """
     if opening.study != study:
         raise InputError("These questions were asked in another study.")
@@ -150,7 +146,7 @@ def audit(opening: Opening, study: str, committed: Mapping[int, set[str]]) -> li
 
 
 def known_to_coordinator(state: StudyState, owner: str) -> dict[int, set[str]]:
-    """The commitments of an owner, by round, that came to the coordinator: one a round, where it was honest."""
+    """The commitments of an owner that came to the coordinator, by round: one each, if the owner was honest."""
     return _by_round(
         (number, answers.asked)
         for number, facts in enumerate(state.rounds, start=1)

@@ -1,12 +1,12 @@
-"""Checked pairs: some pairs of a study that is over, shown to both owners' experts side by side, with their consent.
-They tell how often labels err, so that an estimate has a value and not a band alone.
+"""Checked pairs: some pairs of a finished study, shown to both owners' experts side by side, with the owners' consent.
+They show how often labels are wrong, so that an estimate has a value and not only a band.
 
 1. The coordinator draws as many pairs of every class as the agreement says, once, and writes a file for each owner: the
-   numbers of the pairs, in an order of chance, and the owner's own record in each.
-2. An owner that consents seals its records of these pairs, as they were prepared, for the other owner; the other's
-   program puts both side by side. The coordinator sees none. No owner shows records of a second, other file.
-3. Experts enter in their file whether each pair is a match (1) or not (0) and return it. It counts where both say the
-   same of every pair: leaving out what they disagree on would be a choice.
+   numbers of the pairs, in random order, and the owner's own record in each.
+2. An owner that consents seals its records of these pairs, as they were prepared, for the other owner, whose program
+   puts both side by side. The coordinator sees none. No owner shows the records of a second file with other pairs.
+3. Experts enter in their file whether each pair is a match (1) or not (0) and return it. The files count if both say
+   the same about every pair: leaving out pairs on which they disagree would be a choice.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import read_table
 
 Cell = tuple[int, int]
-"""Two records of a pair by their places in the samples, the owner's first whose name sorts first."""
+"""The places of a pair's two records in the samples; first that of the owner whose name sorts first."""
 
 
 def write_pairs(agreement: Agreement, pairs: Sequence[Cell], folder: Path) -> list[Path]:
-    """A file for each owner."""
+    """Write a file for each owner."""
     paths = []
     for side, owner in enumerate(sorted(agreement.owners)):
         paths.append(folder / f"checked-{owner}.csv")
@@ -51,7 +51,7 @@ def _lines(agreement: Agreement, path: Path) -> dict[str, dict[str, str]]:
 
 
 def own_records(store: Store, path: Path) -> dict[str, OwnRecord]:
-    """An owner's records in a file of the coordinator, by pair; refused where those of another file were shown."""
+    """An owner's records in a file of the coordinator, by pair; refused if records of another file have been shown."""
     places = {pair: row.get(f"record_{store.name}", "") for pair, row in _lines(store.agreement, path).items()}
     records, before = {str(one.record): one for one in store.records()}, store.remembered("checked")
     if set(places.values()) - records.keys():
@@ -87,7 +87,7 @@ def write_side_by_side(store: Store, path: Path, sealed: Path, to: Path) -> None
 
 
 def settled(agreement: Agreement, pairs: Sequence[Cell], files: Sequence[Path]) -> dict[Cell, bool]:
-    """What both owners' experts say alike of every pair."""
+    """What both owners' experts say about every pair; refused unless they agree."""
     said = [{pair: row.get("match", "") for pair, row in _lines(agreement, path).items()} for path in files]
     owners = {owner for path in files for owner in agreement.owners if f"record_{owner}" in read_table(path).attributes}
     if (

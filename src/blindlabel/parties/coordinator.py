@@ -2,9 +2,9 @@
 that opens anything: it compares two lists.
 
 Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
-leaves, and a step that was interrupted is done again from what is saved. Long work is leased: one process does it, and
-another takes over when that one dies. Were a lease to lapse under a process that is only slow, the same work would be
-done twice and saved once.
+leaves, and an interrupted step is done again from what is saved. Long work is leased: one process does it, and another
+takes over if that one dies. If a lease lapses although its process is only slow, the same work is done twice and saved
+once.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from blindlabel.protocol.shape import Blob, Locked
 from blindlabel.protocol.standing import Known, Life, Standing, is_ahead, needed_bodies, standing_with
 
 LEASE = 30.0
-"""Seconds after which a process takes over the work of one that died; on one machine at once. A living one renews its
-lease in time.
+"""Seconds after which a process takes over the work of one that died; on the same machine it does so at once. A living
+process renews its lease in time.
 """
 
 _SIGNING = "signing"
-"""What the secret is called that signs a study's messages."""
+"""The name of the secret that signs a study's messages."""
 
 
 class CoordinatorParty:
@@ -67,7 +67,7 @@ class CoordinatorParty:
     def __init__(self, store: Studies, *, lease: float = LEASE, draw: Draw = secrets.randbelow) -> None:
         self.store = store
         self.tell: Callable[[str, Happened], None] = lambda _study, _happened: None
-        """Is told what happens, with the study's name."""
+        """Called with the study's name and what happened."""
         self._draw = draw
         self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
         self._lease = lease
@@ -90,9 +90,9 @@ class CoordinatorParty:
         keep: Callable[[list[Invitation]], None] = lambda _: None,
         drawn: Mapping[str, tuple[int, ...]] | None = None,
     ) -> list[Invitation]:
-        """Begin a study under this agreement; the invitations for its owners are to be given to them privately. `keep`
-        writes them down before the study is there: nobody could make them again. `drawn`: the rows of either owner in
-        the pairs that were drawn from the linkage's list, where the agreement names one.
+        """Begin a study under this agreement; returns the invitations, to be given to its owners in private. `keep`
+        writes them down before the study exists, because nobody could make them again. `drawn`: each owner's rows in
+        the pairs that were drawn from the linkage's list, if the agreement names one.
         """
         agreement = agreements.from_text(text, source=source)
         account_of(agreement)
@@ -116,8 +116,8 @@ class CoordinatorParty:
         return invitations
 
     def reinvite(self, study: str, owner: str, address: str = "", *, lost: bool = False) -> Invitation:
-        """A new invitation for an owner that has not joined, or whose workspace is lost; the one before it holds no
-        longer.
+        """A new invitation for an owner that has not joined, or whose workspace is lost; the earlier one
+        becomes void.
         """
         code = secrets.token_bytes(32)
         public = bytes(nacl.signing.SigningKey(code).verify_key).hex()
@@ -127,12 +127,12 @@ class CoordinatorParty:
         return Invitation(owner, code.hex(), key, address, self.store.agreement(study) or "")
 
     def remove(self, study: str, owner: str) -> None:
-        """Go on without an owner, or end the study where only two take part."""
+        """Go on without an owner, or end the study if only two take part."""
         self._apply(study, lambda agreement, state: rules.removes(agreement, state, owner, self._draw))
         self.store.remove_bodies(study, spent_bodies)
 
     def find(self, named: str) -> str:
-        """The one study with this name, or whose hash begins so."""
+        """The study with this name, or whose hash begins like this; there must be exactly one."""
         found = [row.study for row in self.store.studies() if row.name == named or row.study.startswith(named)]
         if len(found) == 1:
             return found[0]
@@ -165,7 +165,7 @@ class CoordinatorParty:
         self._apply(study, rules.close)
 
     def keep_checked(self, study: str, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The pairs that are checked in clear: these, unless others were drawn before."""
+        """The pairs to check in clear: these, unless others were drawn earlier."""
         drawn = tuple(pairs)
         self._apply(study, lambda _, now: StudyStep(now.model_copy(update={"checked": now.checked or drawn})))
         return self.load(study).state.checked
@@ -173,7 +173,7 @@ class CoordinatorParty:
     # Messages
 
     def receive(self, wire: bytes) -> bool:
-        """Take in one message of an owner; True if it was new. Its bodies must have arrived before."""
+        """Accept one message of an owner; True if it was new. Its bodies must have arrived before."""
         signed = messages.parse(wire)
         study = signed.message.study
 
@@ -187,7 +187,7 @@ class CoordinatorParty:
         return self._apply(study, event, incoming=signed)
 
     def unseal(self, letter: bytes) -> bytes:
-        """The message in an owner's letter; whose it is, its signature says."""
+        """The message in an owner's letter. Its signature says whose it is."""
         study, sender = sender_of(letter)
         self.agreement(study)
         return Letters(study, self._identity(study), sender).open(letter)
@@ -215,8 +215,8 @@ class CoordinatorParty:
         return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
-        """Refuse a second copy of an owner's workspace while another one takes part: what they send would contradict
-        each other, and make one round void after the other.
+        """Refuse a second copy of an owner's workspace while another takes part: their messages would contradict each
+        other, and make one round void after the other.
         """
         if not self.store.lives(study, owner, life):
             raise TwoLives(two_copies(owner))
@@ -224,9 +224,7 @@ class CoordinatorParty:
     def _apply(
         self, study: str, event: Callable[[Agreement, StudyState], StudyStep], incoming: Signed | None = None
     ) -> bool:
-        """Apply an event to the newest state and save what follows; again from the start where another process was
-        faster.
-        """
+        """Apply an event to the newest state and save what follows; start over if another process was faster."""
         agreement = self.agreement(study)
         while True:
             loaded = self.load(study)
@@ -261,7 +259,7 @@ class CoordinatorParty:
             return done
 
     def _todo(self, study: str) -> list[StudyWork]:
-        """What can be done now. Lists that are missing (no backup has them) are on their way from their owners."""
+        """What can be done now. Missing lists (no backup has them) are on their way from their owners."""
         state, has = self.load(study).state, self.store.bodies(study).has
         return [
             todo
@@ -276,7 +274,7 @@ class CoordinatorParty:
 
         def renew() -> None:
             while not over.wait(self._lease / 3):
-                # a database that fails now may answer next time; a lapsed lease does no harm
+                # a database that fails now may answer next time, and a lapsed lease does no harm
                 with suppress(OutsideError):
                     self.store.claim(study, self.worker, self._lease)
 
@@ -304,7 +302,7 @@ class CoordinatorParty:
             self._settle(study, todo)
 
     def _read(self, study: str, todo: StudyWork) -> None:
-        """The outcomes of one direction, by comparing two lists."""
+        """Make the outcomes of one direction by comparing two lists."""
         state, direction = self.load(study).state, todo.direction
         try:
             outcomes = self._outcomes(study, state.rounds[todo.round - 1], todo)
@@ -337,14 +335,14 @@ class CoordinatorParty:
         state, has = self.load(study).state, self.store.bodies(study).has
         current = state.rounds[-1]
         lost = [direction for direction in current.asked if not has(current.read[direction].blob)]
-        if lost:  # the database was restored, and they had been removed since: owners still have their lists
+        if lost:  # the database was restored, and its outcomes had been removed: owners still have their lists
             self._apply(study, lambda _, now: StudyStep(rounds.forget(now, todo.round, lost)))
             return
         found = {direction: self._kept_outcomes(study, state, direction) for direction in current.asked}
         self._apply(
             study, lambda agreement, now: rounds.settle(agreement, now, todo.round, found, self._labels(study, now))
         )
-        self.store.remove_bodies(study, spent_bodies)  # nobody needs the single answers again
+        self.store.remove_bodies(study, spent_bodies)  # nobody needs the single outcomes again
 
     def _kept_outcomes(self, study: str, state: StudyState, direction: str) -> Outcomes:
         current = state.rounds[-1]
@@ -390,7 +388,9 @@ class CoordinatorParty:
 
 
 def _bodies_of(message: Message) -> Iterator[Blob]:
-    """The bodies that the receiver of a message will fetch: its own, or those of the message that it passes on."""
+    """The bodies that the receiver of a message will fetch: the message's own, or those of the message that it
+    relays.
+    """
     if isinstance(message.body, messages.Relay):
         yield from messages.parse(message.body.message.encode()).message.blobs
     else:

@@ -1,6 +1,6 @@
-"""Joining a study: whether a table fits an agreement; from an invitation and a table to a workspace whose first message
-waits to be sent; and confirming the other owners, by words that are read out here and words that were heard and typed.
-Nothing is sampled, encrypted, asked, handed in or opened before that.
+"""Joining a study: whether a table fits an agreement; making a workspace from an invitation and a table, with its first
+message ready to be sent; and confirming the other owners, by words that are read out here and words that are heard and
+typed. Until then nothing is sampled, encrypted, asked, handed in or opened.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from blindlabel.records.tables import Fingerprint, Table, columns_of, near_name,
 S = TypeVar("S", bound=Store)
 
 _IDENTITY, _TOKEN = "identity", "token"
-"""What an owner's secrets are called in its store."""
+"""The names of an owner's secrets in its store."""
 _FINGERPRINT = "table_fingerprint"
 
 
@@ -50,13 +50,13 @@ class TableOptions:
     path: Path
     id_column: str | None = None
     columns: Mapping[str, str] | None = None
-    """Attribute of the agreement to column of the table, where they differ; to nothing where the table has none."""
+    """Attribute of the agreement to column of the table, if they differ, or to nothing if the table has none."""
     encoding: str | None = None
     delimiter: str | None = None
 
 
 def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
-    """The owner's table with the agreement's attributes; those that it lacks, as `columns` says, are empty."""
+    """The owner's table with the agreement's attributes. Those that it lacks, according to `columns`, are empty."""
     wanted = _wanted(agreement, options)
     found = {attribute: column for attribute, column in wanted.items() if column}
     if not found:
@@ -71,14 +71,14 @@ def read_own_table(agreement: Agreement, options: TableOptions) -> Table:
 
 
 def missing_columns(agreement: Agreement, options: TableOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns of the owner's table, and the attributes for which none is there."""
+    """The columns of the owner's table, and the attributes that have none."""
     columns = tuple(columns_of(options.path, options.encoding, options.delimiter))
     wanted = _wanted(agreement, options)
     return columns, tuple(attribute for attribute, column in wanted.items() if column and column not in columns)
 
 
 def _wanted(agreement: Agreement, options: TableOptions) -> dict[str, str]:
-    """The column of every attribute; nothing where the table has none."""
+    """The column of every attribute; empty if the table has none."""
     columns = dict(options.columns or {})
     unknown = [attribute for attribute in columns if attribute not in agreement.attributes]
     if unknown:
@@ -87,8 +87,8 @@ def _wanted(agreement: Agreement, options: TableOptions) -> dict[str, str]:
 
 
 def join(store: S, invitation: Invitation, options: TableOptions, line: Mapping[str, str] | None = None) -> S:
-    """Begin an invited owner's side of a study in a new store. The join message is in its outbox. How the coordinator
-    is reached (`line`, else as the invitation says) is remembered.
+    """Begin an invited owner's side of a study in a new store; the join message is then in its outbox. The store
+    remembers how to reach the coordinator: as `line` says, else as the invitation says.
     """
     agreement = invited_to(invitation)
     settings = {
@@ -122,7 +122,7 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
         "without_ids": "" if table.has_ids else "yes",
         _FINGERPRINT: Fingerprint.of(table.ids, prepared).to_text(),
     }
-    store.found(known, kept, begin, lambda message: signed_by(identity, message))
+    store.begin(known, kept, begin, lambda message: signed_by(identity, message))
 
 
 def invited_to(invitation: Invitation) -> Agreement:
@@ -155,10 +155,10 @@ def own_identity(store: Store) -> Identity:
 
 
 def secret_order(identity: Identity, agreement: Agreement, size: int) -> Sequence[int]:
-    """The rows of an owner's table in an order that follows from its secret keys: where the coordinator draws position
-    p, the p-th of these is meant. So nobody else knows which row a sampled record is, and no coordinator can choose one
-    (it could as little choose the order of the sample). Where the agreement names rows, or has the coordinator draw
-    them by number, they are those.
+    """The rows of an owner's table in an order that follows from its secret keys: position p, drawn by the coordinator,
+    means the p-th of these. So nobody else knows which row a sampled record is, and no coordinator can choose one, nor
+    the order of the sample. If the agreement names rows, or has the coordinator draw them by number, positions are
+    rows.
     """
     if agreement.sampling.method == "rows" or agreement.sampling.by_row:
         return range(size)
@@ -174,7 +174,7 @@ def in_order(table: Table, order: Sequence[int]) -> Table:
 
 
 def own_table(store: Store) -> Table:
-    """The owner's table, read again from where it is; refuses one that is not what it was when joining."""
+    """The owner's table, read again from where it is; refused if it is not what it was when joining."""
     options = _table_options(store)
     if not options.path.exists():
         raise InputError(
@@ -206,13 +206,13 @@ def _same_table(store: Store, options: TableOptions) -> Table:
     return table
 
 
-# Before anybody joins. Reads; makes nothing, and tells nobody
+# Before anybody joins. This only reads; it makes nothing and tells nobody
 
 
 _SHARES = (("median", 0.5), ("95 of 100", 0.95), ("99 of 100", 0.99), ("longest", 1.0))
 
 _FEW_MATCHES = 10
-"""With fewer matches in a sample nothing is said of recall."""
+"""With fewer matches in a sample, nothing is said about recall."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class TableFit:
     rows: int
     columns: tuple[str, ...]
     missing: tuple[str, ...]
-    """Attributes for which there is no column."""
+    """Attributes without a column."""
     has_ids: bool
     lengths: dict[str, dict[str, int]]
     """Characters after preparation, of every attribute and of the whole record: median to longest."""
@@ -232,17 +232,17 @@ class TableFit:
     """Rows beyond the agreed lengths."""
     longest_rows: str
     limit_that_would_do: dict[str, int]
-    """For what is too long: the limit that would take every row."""
+    """For what is too long: the limit that would accept every row."""
     empty: dict[str, int]
     """Rows without a value, by attribute."""
     lost: dict[str, int]
-    """Values of which preparation leaves nothing, by attribute."""
+    """Number of values of which preparation leaves nothing, by attribute."""
     unread: dict[str, int]
-    """Values that cannot be read as the type that was agreed, by attribute; they stay text."""
+    """Number of values that cannot be read as the agreed type, by attribute; they stay text."""
     types: dict[str, Proposal]
-    """Types that attributes seem to have, where none was agreed."""
+    """Types that attributes seem to have, if none was agreed."""
     readable: dict[str, list[str]]
-    """Types as which nearly all values of an attribute can be read, so that other owners' proposals can be compared."""
+    """Types as which nearly all values of an attribute can be read, for comparison with other owners' proposals."""
     day_first: bool | None
     """Whether dates have the day first, or None if that cannot be told."""
     duplicates: int
@@ -305,7 +305,7 @@ class TableFit:
 
 
 def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
-    """Look at a table with an agreement's eyes."""
+    """Look at a table as an agreement requires."""
     columns, missing = missing_columns(agreement, options)
     if missing:
         return TableFit(False, 0, columns, missing, False, {}, 0, "", {}, {}, {}, {}, {}, {}, None, 0, False, {})
@@ -352,7 +352,9 @@ def fit_of(agreement: Agreement, options: TableOptions) -> TableFit:
 
 
 def _prepared(agreement: Agreement, table: Table) -> tuple[list[Record], dict[str, int]]:
-    """Every row as a record, and how many values of each attribute preparation leaves nothing of."""
+    """Every row as a record; and, by attribute, how many values are empty after preparation although they were not
+    before.
+    """
     recipe, names = agreement.recipe, agreement.attributes
     lost: Counter[str] = Counter()
     prepared = []
@@ -381,7 +383,7 @@ def words_to_read_out(store: Store, peer: str) -> tuple[str, ...]:
 
 
 def confirm_heard(store: Store, peer: str, heard: str) -> None:
-    """Confirm another owner by the words that its person read out; refused where they are others."""
+    """Confirm another owner by the words that its person read out; refused if they are the wrong words."""
     typed = re.findall(r"[a-z]+", heard.lower())
     if len(typed) != COUNT:
         raise InputError(f"{peer} reads out {COUNT} words; these are {len(typed)}. Nothing was confirmed.")
@@ -398,7 +400,7 @@ def confirm_heard(store: Store, peer: str, heard: str) -> None:
 
 
 def confirm_unheard(store: Store, peer: str) -> None:
-    """Confirm without words, where all parties are one: rehearsals, demonstrations and simulations."""
+    """Confirm without words, for rehearsals, demonstrations and simulations, in which one person is all parties."""
     identity = own_identity(store)
     store.change(lambda state: rules.confirms(state, peer), lambda message: signed_by(identity, message))
 

@@ -1,9 +1,9 @@
-"""The owner as it runs: sends what waits, takes in what came, and does the work that the rules name. Knows no person,
-and of store and line only their interfaces.
+"""The owner as it runs: sends what waits, accepts what came, and does the work that the rules name. It knows no person,
+and only the interfaces of store and line.
 
-One `turn` does everything that can be done now and ends; `run` takes turns until the study is over. What a
-turn makes (encrypted records, answers) is a file before it is a message, and a message is in the outbox before it
-leaves, so an interrupted turn is taken again without anything lost or doubled.
+One `turn` does everything that can be done now; `run` takes turns until the study is over. What a turn makes (encrypted
+records, answers) is a file before it is a message, and a message is in the outbox before it leaves. So an interrupted
+turn is taken again without losing or repeating anything.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ from blindlabel.records.preparation import prepare_table
 from blindlabel.records.tables import Table
 
 _SENT = {"listed": "hashes of answers", "opened": "opened answers", "join": "who we are", "confirm": "confirmation"}
-"""What people read for a kind of message, where that is not its name."""
+"""What people read for a kind of message, if not its name."""
 
 
 _DOUBT = 15
-"""Polls for which only one life of the coordinator's database must be heard after two were."""
+"""After two lives of the coordinator's database were heard: polls for which only one may be heard."""
 
 _AHEAD = "ahead"
 """Under this name a store remembers the owners that have messages which the coordinator has forgotten."""
 
 _AGAIN = 3
-"""Polls in a row in which what the coordinator does not have is handed over again."""
+"""Polls in a row in which messages that the coordinator does not have are sent again."""
 
 RowOrder = Callable[[Identity, Agreement, int], Sequence[int]]
-"""An owner's order of its rows: its secret, but in simulations, which are to be the same again."""
+"""An owner's order of its rows: secret, except in simulations, which must be repeatable."""
 
 
 def _sending(kind: str) -> str:
@@ -101,28 +101,29 @@ class OwnerParty:
         self.rounds = Rounds(store, self.identity, self.engine, working, self.report, self._change)
         self.sampling = EnrichedSampling(store, self.identity, self._table, self._change)
         self._has: frozenset[str] = frozenset()
-        """Own messages that the coordinator has, by digest, as far as is known."""
+        """This owner's messages that the coordinator is known to have, by digest."""
         self._is_level = False
-        """Whether it had all that was handed over, when it was last asked."""
+        """Whether it had all messages when it was last asked."""
         self._superseded: set[int] = set()
-        """Numbers of own messages in whose place it has others."""
+        """Numbers of this owner's messages in whose place it has others."""
         self._tell, self._told_of = tell, store.state()
         self._there, self._lives_there, self._mark, self._doubt = "", set[str](), secrets.token_hex(4), 0
-        """Of the coordinator's database: the life heard last, all that were heard, what the next answer must bear, and
-        polls for which no other life may be heard before this owner goes on."""
+        """About the coordinator's database: the life heard last, all lives heard, the mark that the next answer must
+        bear, and for how many polls no other life may be heard before this owner goes on.
+        """
         self._was_heard = False
         self._misfit: NotFitting | None = None
-        """Why the coordinator did not take what waits."""
+        """Why the coordinator did not accept what waits."""
         self._ahead = {*store.settings.get(_AHEAD, "").split()}
 
     @property
     def is_ahead(self) -> bool:
-        """Whether this owner knows messages of the coordinator that the coordinator has forgotten."""
+        """Whether this owner has messages that the coordinator has forgotten sending."""
         return self.store.name in self._ahead
 
     def turn(self, wait: float = 0.0) -> bool:
-        """Send, fetch, work, send; then, where there was nothing to do, wait so long for the next message. True if
-        anything happened.
+        """Send, fetch, work, send; then, if there was nothing to do, wait up to this many seconds for the next message.
+        True if anything happened.
         """
         happened = self.send()
         happened |= self.fetch(0.0)
@@ -133,8 +134,8 @@ class OwnerParty:
     # Messages
 
     def send(self) -> bool:
-        """Hand over what waits in the outbox, in order. Where that does not fit, the next poll may say why: a restored
-        coordinator went on differently.
+        """Send what waits in the outbox, in order. If it does not fit, the next poll may say why: a restored
+        coordinator continued differently.
         """
         try:
             return self._hand_over(self.store.unsent())
@@ -149,7 +150,7 @@ class OwnerParty:
                 self.line.deliver(wire, self.store.bodies, self._mover(_sending(signed.message.kind)))
                 self._has |= {signed.digest}
             except TooEarly:
-                return False  # it stays where it is; what it needs is on its way
+                return False  # it stays in the outbox; what it needs is on its way
             except ProtocolError as refusal:
                 if not rules.is_superseded(signed.message, refusal):
                     raise
@@ -158,7 +159,7 @@ class OwnerParty:
         return bool(waiting)
 
     def fetch(self, wait: float) -> bool:
-        """Take in the coordinator's next messages and the bodies that they name; hand over again what it has not."""
+        """Accept the coordinator's next messages and the bodies that they name; send again what it does not have."""
         state = self.store.state()
         told = self._poll(state, wait if state.truth is None or self.is_ahead else 0.0)
         self._hear(told.standing)
@@ -166,7 +167,7 @@ class OwnerParty:
         if taken:
             self._store_sample()
         elif told.messages:
-            time.sleep(wait)  # they came at once, and wait for a person at this side, or for nobody any more
+            time.sleep(wait)  # they came at once, and wait for a person on this side, or are no longer needed
         for _ in range(_AGAIN):
             if not self._compare(state, told.standing):
                 break
@@ -190,14 +191,14 @@ class OwnerParty:
         known = Known(received=state.received, latest=latest, has=tag(self._has), mark=self._mark, written=written)
         try:
             return self.line.fetch(known, wait)
-        except WrongSender:  # it does not know our token: was it restored to before we joined?
-            if self._misfit is not None:  # it did not let us join, and said why
+        except WrongSender:  # it does not know our token: was it restored to a time before we joined?
+            if self._misfit is not None:  # it refused our join, and said why
                 raise self._misfit from None
             self._hand_over(self.store.sent()[:1])
             return self.line.fetch(known, 0.0)
 
     def _hear(self, standing: Standing) -> None:
-        """The coordinator speaks. Nothing goes on while two copies of its database do, turn by turn."""
+        """The coordinator answers. Nothing goes on while two copies of its database answer in turn."""
         if not self._was_heard:
             self.store.was_heard()
             self._was_heard = True
@@ -216,7 +217,7 @@ class OwnerParty:
             )
 
     def _compare(self, state: rules.OwnerState, standing: Standing) -> bool:
-        """Whether either side has what the other sent; whatever the coordinator does not have is handed over again.
+        """Compare what each side has of the other's messages, and send again whatever the coordinator does not have.
         True if it took something.
         """
         ahead, sent = standing.sent < min(state.received, standing.heard), standing.sent
@@ -227,7 +228,7 @@ class OwnerParty:
             known = Known(received=sent - 1, latest=state.seen.get(str(sent - 1), ""), has=tag(self._has))
             found = self.line.fetch(known, 0.0).messages[:1]
             self._poll(state, 0.0)  # the coordinator has to hear how far this owner is in truth
-            self._take_in(found)  # the signed message itself says what is wrong
+            self._take_in(found)  # the signed message itself shows what is wrong
         if standing.has is not None:
             self._has = frozenset(standing.has)
             self._is_level = False
@@ -238,7 +239,7 @@ class OwnerParty:
         self._is_level = not missing
         try:
             self._hand_over(missing)
-        except NotFitting:  # with what came in after the restore; where that is a fork, the next message says so
+        except NotFitting:  # with what came in after the restore; if that is a fork, the next message says so
             if not ahead:
                 raise
         return self._has != had
@@ -250,7 +251,7 @@ class OwnerParty:
             self._ahead = names
 
     def _take_in(self, wires: list[bytes]) -> int:
-        """Take in messages, as far as they can be: what comes too early waits for a person, or for those before it."""
+        """Accept messages, as far as possible: one that comes too early waits for a person, or for those before it."""
         for number, wire in enumerate(wires):
             try:
                 signed = messages.parse(wire)
@@ -265,7 +266,7 @@ class OwnerParty:
         return len(wires)
 
     def _fetch_bodies(self) -> bool:
-        """Get every body that the messages so far name and that is not here yet."""
+        """Get every body that messages have named and that is not here yet."""
         state, fetched = self.store.state(), False
         wanted: list[tuple[str, Blob]] = []
         if state.sample is None:
@@ -286,7 +287,7 @@ class OwnerParty:
         return lambda done, every: self.report(phase, done / every if every else 1.0)
 
     def _store_sample(self) -> None:
-        """Once the sample is drawn: read, prepare and keep the sampled rows."""
+        """Once the sample has been drawn: read, prepare and keep the sampled rows."""
         state = self.store.state()
         if state.sample is None or self.store.records():
             return
@@ -315,7 +316,7 @@ class OwnerParty:
         confirm_heard(self.store, peer, heard)
 
     def confirm(self, peer: str) -> None:
-        """Confirm without words: for rehearsals and simulations, where one person is all parties."""
+        """Confirm without words: for rehearsals and simulations, in which one person is all parties."""
         confirm_unheard(self.store, peer)
 
     # Work
@@ -338,7 +339,7 @@ class OwnerParty:
         return done
 
     def tell_news(self, **facts: object) -> None:
-        """Tell what has happened in the study since this was told last, by whatever process."""
+        """Tell what has happened in the study since this was last called, in whatever process it happened."""
         before, self._told_of = self._told_of, self.store.state()
         for one in at_owner(before, self._told_of):
             self._tell(replace(one, facts=one.facts | facts))
@@ -380,7 +381,7 @@ def steps_of(store: Store) -> list[NextStep]:
 WAIT = 2.0
 """Seconds that one turn waits for a message."""
 LOOK = 0.3
-"""The same where a person at this side is waited for: after that it looks whether a round was handed in or words were
+"""The same while it waits for a person on this side: afterwards it looks whether a round was handed in or words were
 confirmed.
 """
 

@@ -1,10 +1,10 @@
-"""The pilot: some pairs that both owners know already set the level of an owner's verdicts for this study.
+"""The pilot: pairs that both owners already know set the level of an owner's verdicts for this study.
 
-From one table a verdict ranks questions well, but its level is off: nothing there says how clean the other table is. So
-the owners may agree (`sampling.pilot`) to show each other the records of a few known pairs, or of invented ones that
-both enter, by a file that they exchange themselves. The owner's questions about its record of each pair, suggested and
-degraded, are tried on the other's record, and what is found is held against what the verdict expected. What that shows
-of the records is counted in the account.
+From one table alone, a verdict ranks questions well, but its level is off: nothing there says how clean the other table
+is. So the owners may agree (`sampling.pilot`) to show each other the records of a few known pairs, or of invented ones
+that both enter, in a file that they exchange themselves. The owner's questions about its record of each pair, suggested
+and made worse, are tried on the other's record, and the result is compared with what the verdict expected. The account
+counts what this shows of the records.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from blindlabel.protocol.interfaces import Store
 from blindlabel.records.tables import read_table
 
 LEAST = 10
-"""Known pairs below which a level would hang on chance."""
+"""With fewer known pairs, a level would depend on chance."""
 _SETTING = "pilot"
 
 
 def versions(suggester: Suggester, record: Record) -> Iterator[Chain]:
-    """Questions about a record as people ask them: suggested, looser and stricter, and degraded."""
+    """Questions about a record as people ask them: suggested, looser, stricter, and worse."""
     for number in (1, 2, 3):
         yield suggester.suggest(record, number).chain
     first = suggester.suggest(record).chain
@@ -49,7 +49,7 @@ def versions(suggester: Suggester, record: Record) -> Iterator[Chain]:
 
 
 def take_pilot(store: Store, suggester: Suggester, path: Path) -> Level:
-    """Set the level by a table that has, by the owner's own ids, the other's record of each known pair."""
+    """Set the level by a table with the other owner's record of each known pair, under this owner's ids."""
     agreement, own = store.agreement, own_table(store)
     known = read_table(path, attributes=agreement.attributes)
     most = agreement.sampling.pilot
@@ -78,6 +78,6 @@ def tried(suggester: Suggester, pairs: list[tuple[Record, Record]]) -> list[tupl
 
 
 def level_of(store: Store) -> Level:
-    """The level that a pilot has set; that of trials where there was none."""
+    """The level that a pilot has set, or that of trials if there was none."""
     known = store.remembered(_SETTING)
     return Level() if known is None else Level(*json.loads(known))

@@ -1,9 +1,9 @@
 """What will leave an owner's machine next, for whoever has to approve it: messages that wait to be sent, and those that
-follow in the current step of the study (words, sample, round). Reads; makes nothing and sends nothing.
+follow in the current step of the study (words, sample, round). This only reads; it makes and sends nothing.
 
-A message leaves as a letter that the coordinator alone opens; it passes on what is for another owner, whose body
-it cannot open. Letters and lists have the size that is said; bodies that an engine makes about that size. What others
-send and cannot be used is answered with one more letter (`refused`), in place of what would follow.
+A message leaves as a letter that only the coordinator can open. It relays what is for another owner, and cannot open
+that body. Letters and lists have exactly the size that is shown; bodies that an engine makes, about that size. If what
+others send cannot be used, one more letter says so (`refused`), in place of what would follow.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Departure:
     """The other owner that it is about."""
     round: int
     made: bool
-    """Whether it waits to be sent; else it is still to be made."""
+    """Whether it has been made and waits to be sent."""
     receiver: str
-    """Who alone can open the body; the coordinator alone can open the letter."""
+    """The only one who can open the body; only the coordinator can open the letter."""
     letter: int
     """Bytes of the message as it travels."""
     body: int
-    """Bytes of the body, 0 if there is none."""
+    """Bytes of the body, or 0 if there is none."""
     exact: bool
-    """Whether that is so to the byte, or about so."""
+    """Whether the size is exact to the byte."""
     line: str
-    """Of the account."""
+    """The line of the account that it belongs to."""
     tells: str
 
 
@@ -109,7 +109,7 @@ class Preview:
                 yield self._departure(state, kind, peer, (state.round or 1) + ahead, body)
 
     def _sizes(self, state: OwnerState, peer: str) -> Sizes:
-        """What is open of a pairing; before the first round, all that is sampled at most."""
+        """The open records of a pairing; before the first round, as many as can be sampled."""
         exposure, most = exposure_of(self.store.agreement), self.store.agreement.sampling.records
         known = state.keys.peers if state.keys else ()
         own, others = (

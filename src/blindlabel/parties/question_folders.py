@@ -1,14 +1,15 @@
-"""Questions as a folder, out and in: what one owner asked in a study, readable by people and asked again by programs.
+"""Writing and reading questions as a folder: what one owner asked in a study, for people to read and programs to ask
+again.
 
     about.json            format, version, study, hash of the agreement, owner
     agreement.toml        the study's agreement, in full
-    questions.csv         one line a question: round, position, id, file, source, author, saved (UTC)
+    questions.csv         one line per question: round, position, id, file, source, author, saved (UTC)
     round-1/7.question    the question about the record with the id 7, in round 1
-    log.csv               the annotation log, where the owner has one (`owner log export`)
+    log.csv               the annotation log, if the owner has one (`owner log export`)
 
-`owner run --questions` reads the `.question` files alone, so a folder written by hand needs nothing else; a folder that
-was exported also says who wrote a question, how and when. A record whose id cannot be a file's name goes by its
-position. Files beside the rounds' folders are for every round, and those in `round-<n>` go before them.
+`owner run --questions` needs only the `.question` files, so a folder written by hand needs nothing else; an exported
+folder also says who wrote a question, how and when. If a record's id cannot be a file name, its position is used. Files
+beside the rounds' folders are for the first round, and those in `round-1` take precedence.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ SUFFIX = ".question"
 FORMAT, VERSION = "blindlabel questions", 1
 COLUMNS = ("round", "position", "id", "file", "source", "author", "saved")
 _LARGEST = 2**20
-"""Bytes of one question file, so that a mistaken file does not fill the memory."""
+"""Bytes of one question file: a mistaken file must not fill the memory."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A folder as it was exported by its owner."""
+    """A folder as its owner exported it."""
 
     owner: str
     agreement: Agreement
     questions: tuple[SavedQuestion, ...]
 
     def text(self, round: int, position: int) -> str | None:
-        """What was asked about a record in a round."""
+        """The question about a record in a round."""
         return next((one.text for one in self.questions if (one.round, one.position) == (round, position)), None)
 
 
 def file_name(position: int, id: str, ids: set[str]) -> str:
-    """What the file of a record's question is called: after its id, or its position where the id cannot be a name."""
+    """The name of the file of a record's question: its id, or its position if the id cannot be a file name."""
     safe = 0 < len(id) <= 120 and id.isprintable() and not set(id) & set('/\\:*?"<>|') and not id.startswith(".")
     if not safe and str(position) in ids:
         raise InputError(
@@ -57,7 +58,7 @@ def file_name(position: int, id: str, ids: set[str]) -> str:
 
 
 def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iterable[SavedQuestion]) -> int:
-    """Write a folder that is new or empty; how many questions it holds."""
+    """Write a folder that is new or empty; returns how many questions it holds."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder; choose a new one.")
     found = sorted(questions, key=lambda one: (one.round, one.position))
@@ -93,7 +94,7 @@ def is_exported(folder: Path) -> bool:
 
 
 def read_folder(folder: Path) -> Exported:
-    """Read an exported folder again."""
+    """Read an exported folder."""
     try:
         about = json.loads((folder / "about.json").read_text("utf-8"))
         if about["format"] != FORMAT or about["version"] != VERSION:
@@ -103,7 +104,7 @@ def read_folder(folder: Path) -> Exported:
         owner = str(about["owner"])
     except FileNotFoundError as error:
         raise InputError(
-            f"{folder} is no folder of exported questions: {Path(error.filename).name} is missing. `blindlabel owner"
+            f"{folder} is not a folder of exported questions: {Path(error.filename).name} is missing. `blindlabel owner"
             " questions export` writes such folders."
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:

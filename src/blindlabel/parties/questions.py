@@ -1,5 +1,5 @@
-"""Questions at an owner: read and checked once, under one study's agreement; and where those of a round come from when
-no person writes them in the web app, a folder of files or the suggestion oracle over the owner's whole table.
+"""Questions at an owner: read and checked once, under one study's agreement; and where those of a round come from if
+nobody writes them in the web app: a folder of files, or suggestions from the owner's whole table.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def check_question(agreement: Agreement, text: str) -> Question:
 def check_by_default(
     text: str, attributes: Sequence[str] | None = None, limits: Limits | None = None, *, recipe: Recipe | None = None
 ) -> Question:
-    """Read a question where nothing is agreed yet, with the room that a default agreement gives. A function that such
-    an agreement does not encode is taken, with a warning.
+    """Read a question without an agreement, with the room that a default agreement gives. A function that such an
+    agreement does not encode is accepted, with a warning.
     """
     limits = limits or Limits()
     checked = Question(text, attributes=attributes, limits=limits, recipe=recipe)
@@ -74,12 +74,12 @@ def terms_by_default(checked: Question, limits: Limits, **other: Any) -> Terms:
 
 @lru_cache(maxsize=4096)
 def _read(text: str, attributes: tuple[str, ...], limits: Limits, recipe: Recipe) -> Question:
-    """Read once: a process that saves a question and then asks it, or asks it of several owners, finds it here."""
+    """Read a question once: a process that saves it and then asks it, or asks several owners, finds it in the cache."""
     return Question(text, attributes=attributes, limits=limits, recipe=recipe)
 
 
 def save_question(store: Questions, record: int, text: str, source: str = "person", author: str = "") -> Question:
-    """Keep a text, and make it the record's question where it has no error."""
+    """Keep a text, and make it the record's question if it has no error."""
     checked = check_question(store.agreement, text)
     if checked.ok:
         store.save_questions({record: text}, source, author)
@@ -94,8 +94,8 @@ def prepared_rows(store: Store) -> list[Record]:
 
 
 def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggester:
-    """The oracle for this owner: it knows the owner's own table (read here unless given) and the agreement, nothing
-    else.
+    """What suggests questions to this owner: it knows the owner's table (read here unless given) and the agreement,
+    nothing else.
     """
     agreement = store.agreement
     terms = agreement.terms()
@@ -123,8 +123,8 @@ _OWN = re.compile(f"(given|first|fore).?name|{_BORN}|^(sex|gender|age)$", re.IGN
 
 
 def personal_attributes(criteria: str, attributes: Sequence[str]) -> list[str]:
-    """What members of a household do not share, where the criteria speak of one person; nothing where no date of birth
-    is among it, for a given name that is misspelt would then keep the partner out.
+    """The attributes that members of a household do not share, if the criteria speak of one person. None of them if
+    there is no date of birth: then a misspelt given name would keep the partner out.
     """
     found = [name for name in attributes if _OWN.search(name)]
     born = any(re.search(_BORN, name, re.IGNORECASE) for name in found)
@@ -132,25 +132,25 @@ def personal_attributes(criteria: str, attributes: Sequence[str]) -> list[str]:
 
 
 def _most_others(agreement: Agreement, rows: int) -> float:
-    """How many other rows of the table a question may fit. As large a share of the other owner's sample is expected to
+    """How many other rows of the table a question may fit. The same share of the other owner's sample is expected to
     fit, and half of what is too loose there is enough.
     """
     return max(1.0, agreement.budget.most_yes * rows / (2 * agreement.sampling.records))
 
 
 Look = Callable[[Mapping[int, str]], None]
-"""Looks at questions, by record, before they are handed in for good; may refuse them with an `InputError`."""
+"""Looks at questions, by record, before they are handed in for good; it may refuse them with an `InputError`."""
 
 
 class QuestionSource(Protocol):
     """Provides the questions of the current round."""
 
     def provide(self, store: Store) -> str | None:
-        """Save all questions of the current round and hand it in; or a sentence about what is missing."""
+        """Save all questions of the current round and hand it in, or return a sentence about what is missing."""
 
 
 def open_tasks(store: Store) -> list[Task]:
-    """The records of the current round, where it is not handed in and has what it takes over; empty otherwise."""
+    """The records of the current round, unless it is handed in or still has to carry over questions; then empty."""
     state = store.state()
     if state.truth is not None or not state.rounds or state.rounds[-1].handed_in or not store.records():
         return []
@@ -160,22 +160,22 @@ def open_tasks(store: Store) -> list[Task]:
 
 
 _MOST_NAMED = 20
-"""Records that a sentence names one by one."""
+"""Records that a sentence lists."""
 
 
 class FolderQuestions:
     """Files `<id>.question` or `<position>.question`: those of the first round in the folder itself, those of a later
-    round n in its folder `round-n`. A question that was asked before is never asked again unless it is there.
+    round n in its folder `round-n`. A question that was asked earlier is never asked again unless it is there.
     """
 
     def __init__(self, folder: Path, look: Look = lambda _: None) -> None:
         if not folder.is_dir():
-            raise InputError(f"{folder} is no folder.")
+            raise InputError(f"{folder} is not a folder.")
         self._folder = folder
         self._look = look
 
     def provide(self, store: Store) -> str | None:
-        """Save all questions of the current round and hand it in; an `InputError` names every file that is missing."""
+        """Save all questions of the current round and hand it in; an `InputError` lists the missing files."""
         tasks = open_tasks(store)
         if not tasks:
             return None
@@ -219,13 +219,13 @@ class TakenIn:
     missing: tuple[str, ...]
     """Records of the round without a file."""
     unknown: tuple[str, ...]
-    """Files of no record of the round."""
+    """Files about no record of the round."""
 
 
 def take_in_folder(store: Store, folder: Path) -> TakenIn:
     """Save the questions that a folder has for the current round, as drafts where they have an error."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder.")
+        raise InputError(f"{folder} is not a folder.")
     tasks, records = open_tasks(store), store.records()
     if not tasks:
         raise InputError("There is no round to write questions for: none is open.")
@@ -276,7 +276,7 @@ def _checked(store: Store, path: Path) -> str:
 
 
 def suggested(store: Store, suggester: Suggester, tasks: Iterable[Task]) -> dict[int, str]:
-    """A question of the oracle for each of these, by record."""
+    """A suggested question for each of these, by record."""
     records, texts = store.records(), {}
     for task in tasks:
         previous = [text for _, text in task.previous]
@@ -288,7 +288,7 @@ def suggested(store: Store, suggester: Suggester, tasks: Iterable[Task]) -> dict
 
 
 class SuggestedQuestions:
-    """Asks the suggestion oracle for every record that has no saved question; with `replace`, for every record."""
+    """Suggests a question for every record that has no saved one; with `replace`, for every record."""
 
     def __init__(self, *, replace: bool = False, look: Look = lambda _: None) -> None:
         self._suggester: Suggester | None = None
@@ -296,8 +296,8 @@ class SuggestedQuestions:
         self._look = look
 
     def provide(self, store: Store) -> str | None:
-        """Save the missing questions of the current round and hand it in; not before what a person has begun to write
-        is saved or discarded.
+        """Save the missing questions of the current round and hand it in, unless somebody has begun to write something
+        that is neither saved nor discarded.
         """
         if not open_tasks(store):
             return None

@@ -1,8 +1,8 @@
-"""A whole study in this process, without parties: two oracles, rounds by the protocol's rules, answers as one likes.
+"""A whole study in this process, without parties: two oracles, rounds by the protocol's rules, answers from any engine.
 
-The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records on an open pair
-are asked again, and what is open after the last round is discarded. Nothing is protected here, since both tables are;
-it is for trying questions on tables of one's own, and for experiments.
+The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records in an open pair
+are asked about again, and what is open after the last round is discarded. Nothing is protected, because both tables are
+here; it is for trying questions on tables of your own, and for experiments.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from blindlabel.language.formula import Columns, Formula
 from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
 
 Oracle = Callable[[Record, int], Question]
-"""(an own record, the round counted from 1) to the question about its partner."""
+"""From a record and the round (counted from 1) to the question about the record's partner."""
 
 Answering = Callable[[int, Sequence[Formula], Sequence[Record]], AnswerMatrix]
-"""(0: the first owner asks, 1: the second; its questions; the other's records) to the answers, one row a question."""
+"""From who asks (0: the first owner, 1: the second), its questions, and the other's records to the answers, one row per
+question.
+"""
 
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a rehearsal left: labels after each round, and all questions asked."""
+    """The result of a rehearsal: labels after each round, and all questions asked."""
 
     labels: tuple[Labels, ...]
     questions: tuple[Question, ...] = field(repr=False, default=())
@@ -39,8 +41,8 @@ def rehearse(
     rounds: int = 3,
     most_yes: int | None = None,
 ) -> Rehearsed:
-    """All rounds of a study on these records. Ends early where all pairs are agreed; later rounds then repeat the last
-    state. `most_yes` as in an agreement; None: as many as one likes.
+    """All rounds of a study on these records. It ends early if all pairs are agreed; later rounds then repeat the last
+    state. `most_yes` is as in an agreement; None: no limit.
     """
     labels = no_labels(len(records[0]), len(records[1]))
     after: list[Labels] = []
@@ -63,7 +65,7 @@ def rehearse(
 
 
 def in_clear(_side: int, questions: Sequence[Formula], records: Sequence[Record]) -> AnswerMatrix:
-    """All questions over all records by clear evaluation, each different predicate once a record."""
+    """All questions over all records, evaluated in clear, each different predicate once per record."""
     columns = Columns(records)
     answers = np.zeros((len(questions), len(records)), dtype=np.bool_)
     for row, question in enumerate(questions):

@@ -1,7 +1,7 @@
-"""An owner's work in a round: serve own records, evaluate own questions over others' records, open others' answers.
+"""An owner's work in a round: serve its records, evaluate its questions over others' records, open others' answers.
 
 Everything is made once and saved before it leaves: bodies first, then the state with its messages. What was made before
-a crash and not saved is made anew with new randomness, and what is saved is never made again. The secret that opens an
+a crash and not saved is made again with new randomness, and what is saved is never made again. The secret that opens an
 asker's answers is kept under the round's and the asker's name, and dropped when a later round is served or the study
 is over.
 """
@@ -39,7 +39,7 @@ from blindlabel.protocol.shape import Blob
 
 
 class Report(Protocol):
-    """Is told how far a phase is, 0 to 1, and in words what an engine is at in it."""
+    """Told how far a phase is, 0 to 1, and what an engine is doing in it."""
 
     def __call__(self, phase: str, share: float, detail: str = "") -> None: ...
 
@@ -64,7 +64,7 @@ class Rounds:
     def refusing(
         self, todo: rules.OwnerWork, kind: Literal["records", "answers"], deed: Callable[[str, int], None]
     ) -> None:
-        """Do something with what another owner sent; where that cannot be used, the round is void."""
+        """Do something with what another owner sent. If that cannot be used, the round is void."""
         try:
             deed(todo.peer, todo.round)
         except (ParcelError, EnvelopeError, SecretMissing) as error:
@@ -139,8 +139,8 @@ class Rounds:
         return unlock(key, self._context("records", round), self.store.bodies.read(received.blob))
 
     def evaluate(self, peer: str, round: int) -> None:
-        """The questions of a round over another owner's records. Nothing random is used twice: what was made before a
-        crash and not saved is made anew, and what is saved is never made again.
+        """Evaluate the questions of a round over another owner's records. Nothing random is used twice: what was made
+        before a crash and not saved is made again from new randomness, and what is saved is never made again.
         """
         rules.require_confirmed(self.store.state())
         self.store.begin_journal(f"round {round}, {peer}")
@@ -165,7 +165,7 @@ class Rounds:
         public = next(pieces, b"")
         served = len(state.rounds[round - 1].open[peer].others)
         if not formulas or not served:
-            return  # nothing is asked, or of nobody; the others' rounds still need these (empty) answers
+            return  # no questions, or no records; the other's round still needs these (empty) answers
         phase = f"round {round}: ask {peer}"
         terms, working = self._terms(len(formulas), served), self._working(phase)
         for one in self.engine.evaluate(terms, public, pieces, formulas, working):
@@ -173,7 +173,7 @@ class Rounds:
             yield one.parcel
 
     def open(self, peer: str, round: int) -> None:
-        """Open another owner's answers about own records, and make the list of what came out."""
+        """Open another owner's answers about this owner's records, and make the list of results."""
         state = self.store.state()
         rules.require_confirmed(state)
         current = state.rounds[round - 1]
@@ -194,13 +194,13 @@ class Rounds:
         self.report(phase, 1.0)
 
     def _terms(self, asked: int, served: int) -> Terms:
-        """What the engine needs for this many questions about that many records. Keys are new in every round, and so is
-        the room: later rounds are about fewer records, and both sides know how many.
+        """What the engine needs for this many questions about that many records. The keys of every round are new, and
+        so is its room: later rounds are about fewer records, and both sides know how many.
         """
         return replace(self.store.agreement.terms(), records=max(1, asked, served))
 
     def _values(self, asked: int, served: int, make: Callable[[int, int], Values]) -> Values:
-        """Values of all pairs; none where nothing is asked, or of nobody."""
+        """Values of all pairs; none if there are no questions or no records."""
         return make(asked, served) if asked and served else np.zeros((1, asked, served), dtype=np.uint64)
 
     def _listed(
@@ -234,5 +234,5 @@ class Rounds:
 
 
 def _secret_of(round: int, asker: str) -> str:
-    """What the secret is called that opens an asker's answers of a round."""
+    """The name of the secret that opens an asker's answers of a round."""
     return f"round-{round}-{asker}"

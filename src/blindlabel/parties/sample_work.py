@@ -1,8 +1,8 @@
-"""An owner's part in drawing an enriched sample: offer own blocking keys, blind the others', pass on what was chosen.
+"""An owner's part in drawing an enriched sample: offer its blocking keys, blind the others', pass on what was chosen.
 
-The rules are in `protocol.owner_sampling`, what is exchanged and why in `protocol.blocking`. Nothing here has to be
-kept secret in a file: all of it follows from the owner's keys, its table and the agreement. The rows of the offers are
-remembered, so that a large table is read once.
+The rules are in `protocol.owner_rules`; `protocol.blocking` says what is exchanged and why. Nothing here has to be kept
+secret in a file: all of it follows from the owner's keys, its table and the agreement. The rows of the offers are
+remembered, so that a large table is read only once.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class EnrichedSampling:
         self.change(lambda now: rules.has_sampled(now, positions))
 
     def _places(self, peer: str, blob: Blob) -> list[int]:
-        """Own offers that were chosen. Whatever another owner passed on, it can only be rows that were offered."""
+        """This owner's offers that were chosen. Whatever another owner passed on, it can only be rows that were
+        offered.
+        """
         content = self._opened("picked", peer, blob)
         return [
             int.from_bytes(content[start : start + _PLACE_BYTES], "big")
@@ -98,7 +100,7 @@ class EnrichedSampling:
         ]
 
     def _rows(self, peer: str) -> list[int]:
-        """The row of every own offer, in the order in which they were offered."""
+        """The row of every offer of this owner, in the order in which they were offered."""
         known = self.store.remembered(_rows_of(peer))
         if known is not None:
             rows: list[int] = json.loads(known)
@@ -107,7 +109,7 @@ class EnrichedSampling:
         return [offers[place].row for place in blocking.offered(offers, self._shared(peer), self._scalar(peer)).origin]
 
     def _offers(self, peer: str) -> list[blocking.Offer]:
-        """Own keys for another owner, the same whenever they are made."""
+        """This owner's keys for another owner, the same whenever they are made."""
         table, agreement = self.table(), self.store.agreement
         wanted = self._wanted(peer)
         records = agreement.recipe.rows(table, agreement.attributes)
@@ -116,7 +118,7 @@ class EnrichedSampling:
         return blocking.filled_up(found, wanted, len(table), draw)
 
     def _blinded(self, peer: str) -> blocking.BlindedOffers:
-        """The offers of another owner under this owner's number too, the same whenever they are made."""
+        """Another owner's offers, blinded with this owner's number too, the same whenever they are made."""
         content = self._opened("offered", peer, self.store.state().sampling.offers[peer])
         return blocking.blinded(blocking.points_of(content, self._wanted(peer)), self._scalar(peer))
 
@@ -146,5 +148,5 @@ class EnrichedSampling:
 
 
 def _rows_of(peer: str) -> str:
-    """Under what the rows of the offers to another owner are remembered."""
+    """The name under which the rows of the offers to another owner are remembered."""
     return f"offers-{peer}"

@@ -17,12 +17,13 @@ from blindlabel.protocol.facts import StudyState, key_of, of_owner, sides_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_discarded, is_match
+from blindlabel.protocol.messages import EndReason
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
 
 
 @dataclass(frozen=True)
 class OwnerStanding:
-    """What the coordinator has of one owner."""
+    """What the coordinator knows about one owner."""
 
     joined: bool
     rows: int | None
@@ -30,7 +31,7 @@ class OwnerStanding:
     records_sent_to: tuple[str, ...]
     records_asked: int
     away: str
-    """`lost`: invited again, and not back yet; `removed`: takes part no more."""
+    """`lost`: invited again, and not back yet; `removed`: no longer takes part."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class PartStanding:
 
 @dataclass(frozen=True)
 class SampleStanding:
-    """The two parts of an enriched sample: pairs of rows that were both drawn uniformly, and the others. Only the first
-    are like the tables; the others over-represent rows with rare keys.
+    """The two parts of an enriched sample: pairs of rows that were both drawn uniformly, and all other pairs. Only the
+    first part resembles the tables; the other over-represents rows with rare keys.
     """
 
     keys_in_common: int
@@ -86,7 +87,7 @@ class StudyStanding:
     study: str
     round: int
     overdue: bool
-    ended: str | None
+    ended: EndReason | None
     waiting: tuple[NextStep, ...]
     owners: Mapping[str, OwnerStanding]
     history: tuple[RoundStanding, ...]

@@ -234,7 +234,7 @@ class Store(Questions, Protocol):
     def remembered(self, name: str) -> str | None:
         """Such a fact, or None if there is none."""
 
-    def found(
+    def begin(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
         """Keep what an owner begins a study with, including its first message: all of it or nothing."""

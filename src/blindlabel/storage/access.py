@@ -1,8 +1,8 @@
 """Who may use an owner's web app: browsers that were let in, and accounts.
 
-1. A browser that was let in has a random cookie. Kept is its hash, with who sits there and until when it is good.
+1. A browser that was let in has a random cookie. Its hash is kept, with who sits there and until when it is valid.
 2. A password is kept as the string that libsodium makes of it by Argon2id.
-3. Every request asks here. So whoever is signed out, or loses the account, or gets another password, is out at once.
+3. Every request is checked here. So whoever is signed out, loses the account or gets another password is out at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 200
 LINK_SECONDS = 30 * 24 * 3600.0
 """How long a browser is let in by a link, on the owner's own machine."""
 SIGNED_IN_SECONDS = 12 * 3600.0
-"""How long somebody who signed in with a password is."""
+"""How long somebody is let in by a password."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Session:
 
     browser: str
     name: str
-    """Who sits there; empty before the name was asked."""
+    """Who sits there; empty until the name has been asked."""
     until: float
     signs_out: bool = False
-    """Whether this app let the person in by a password, so that it offers a way out."""
+    """Whether this app let the person in by a password, and so offers to sign out."""
 
 
 def cleaned_name(name: str) -> str:
-    """A person's name as it will be shown."""
+    """A person's name in the form in which it is shown."""
     cleaned = " ".join(name.split())
     if not cleaned or len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
         raise InputError(f"A name has 1 to {LONGEST_NAME} characters.")
@@ -58,7 +58,7 @@ class Access:
         self._one_at_a_time = threading.Lock()
 
     def let_in(self, seconds: float, name: str = "") -> str:
-        """A cookie for a browser, good for so long."""
+        """A cookie for a browser, valid for this many seconds."""
         cookie, now = secrets.token_urlsafe(32), time.time()
         with self._database.write() as connection:
             connection.execute(tables.browser.delete().where(tables.browser.c.until < now))
@@ -75,14 +75,14 @@ class Access:
         return None if row is None else Session(**row._mapping)
 
     def name(self, browser: str, name: str) -> str:
-        """Keep the name of whoever sits at a browser, as it will be shown."""
+        """Keep the name of whoever sits at a browser; returns it as it will be shown."""
         kept, table = cleaned_name(name), tables.browser
         with self._database.write() as connection:
             connection.execute(table.update().where(table.c.browser == browser).values(name=kept))
         return kept
 
     def sign_out(self, *, browser: str | None = None, name: str | None = None) -> int:
-        """End the sessions of a browser or a person, or of everybody; how many there were."""
+        """End the sessions of a browser, of a person, or of everybody; returns how many there were."""
         table = tables.browser
         ended = table.delete().where(table.c.until > time.time())
         if browser is not None:
@@ -105,7 +105,7 @@ class Access:
             return {row[0]: row[1] for row in rows}
 
     def set_password(self, name: str, password: str) -> str:
-        """Make an account, or give it another password; its sessions end. The name as it was kept."""
+        """Make an account, or give it a new password, which ends its sessions; returns the name as it is kept."""
         kept = cleaned_name(name)
         if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
             raise InputError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
@@ -116,12 +116,12 @@ class Access:
         return kept
 
     def remove(self, name: str) -> bool:
-        """Remove an account and end its sessions; whether there was one."""
+        """Remove an account and end its sessions; returns whether there was one."""
         with self._database.write() as connection:
             return _remove(connection, name)
 
     def password_is(self, name: str, password: str) -> bool:
-        """Whether this is the password of the account. It takes as long where there is no such account."""
+        """Whether this is the password of the account. It takes just as long if there is no such account."""
         with self._database.read() as connection:
             query = sa.select(tables.account.c.password).where(tables.account.c.name == name)
             kept = connection.execute(query).scalar()

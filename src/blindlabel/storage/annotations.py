@@ -5,7 +5,7 @@ Kept in the workspace, exported by `owner log export`, never sent to anybody. Th
 1. A *visit* is one opening of a record by one person: when it was opened, when the first key or click changed the
    question, which suggestion was shown last and when, when and what was saved, how far that is from the suggestion
    (0: taken as it is, 1: nothing of it left), and the verdict at that moment. This is the annotation log.
-2. A *mark* says "not sure", with a note for oneself. It belongs to a record and stays over the rounds.
+2. A *mark* says "not sure", with a note. It belongs to a record and stays from round to round.
 3. A *second* question is another annotator's question about the same record, to see how far two people agree. It is
    never asked of the other side.
 """
@@ -69,7 +69,7 @@ def difference(before: str, after: str) -> float:
 
 
 def source_of(text: str, suggestion: str | None) -> str:
-    """Where a question came from that a person saved after this suggestion was shown."""
+    """The source of a question that a person saved after this suggestion was shown."""
     if suggestion is None:
         return PERSON
     apart = difference(suggestion, text)
@@ -86,7 +86,7 @@ class Annotations:
     # The log
 
     def opened(self, annotator: str, round: int, record: int) -> int:
-        """Begin a visit; its number."""
+        """Begin a visit; returns its number."""
         values = {"annotator": annotator, "round": round, "record": record, "opened": time.time()}
         with self._database.write() as connection:
             key = connection.execute(tables.visit.insert().values(**values)).inserted_primary_key
@@ -136,7 +136,7 @@ class Annotations:
             return found
 
     def drafters(self, round: int) -> dict[int, str]:
-        """Who began last to write about each record of a round."""
+        """Who was the last to begin writing about each record of a round."""
         table = tables.visit
         query = sa.select(table.c.record, table.c.annotator).where(table.c.round == round, table.c.typed.is_not(None))
         with self._database.read() as connection:
@@ -150,7 +150,7 @@ class Annotations:
             return {row.record: Mark(row.unsure, row.note) for row in connection.execute(sa.select(tables.mark))}
 
     def mark(self, record: int, mark: Mark) -> None:
-        """Keep what is noted about a record; an empty mark is none."""
+        """Keep what is noted about a record; an empty mark removes it."""
         if len(mark.note) > LONGEST_NOTE:
             raise InputError(f"A note has at most {LONGEST_NOTE:,} characters.")
         with self._database.write() as connection:
@@ -196,7 +196,7 @@ class Team:
     names: tuple[str, ...] = ()
     assigned: bool = False
     doubled: float = 0.0
-    """Share of the records that two people are asked about."""
+    """The share of records that two people are asked about."""
 
     def is_doubled(self, record: int) -> bool:
         """Whether two people are asked about a record."""
@@ -220,7 +220,7 @@ class Team:
 
 
 def team_of(workspace: Workspace) -> Team:
-    """The annotators as the owner named them; nobody in particular where it did not."""
+    """The annotators as the owner named them; nobody in particular if it did not."""
     known = workspace.remembered(_SETTING)
     if known is None:
         return Team()
@@ -254,7 +254,7 @@ def questions_asked(workspace: Workspace) -> list[SavedQuestion]:
     for row in rows:
         own, key = records[row.record], (counted[row.round], row.record)
         if key in found and found[key].text == row.question:
-            continue  # carried over from the void round: who wrote it, and when, stands there
+            continue  # carried over from the void round, which says who wrote it, and when
         found[key] = SavedQuestion(
             key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated
         )
@@ -262,7 +262,7 @@ def questions_asked(workspace: Workspace) -> list[SavedQuestion]:
 
 
 def _counted(state: OwnerState) -> dict[int, int]:
-    """The number of a round as it is sent, to its number without repetitions."""
+    """From the number of a round in messages to its number without repetitions."""
     numbers, anew = {}, 0
     for number, one in enumerate(state.rounds, start=1):
         anew += 0 if one.repeats else 1

@@ -1,14 +1,14 @@
-"""What a coordinator keeps: its studies, the messages that came and that leave, who may fetch which body, what has been
-moved. No rules here.
+"""What a coordinator keeps: its studies, the messages that came and those that leave, who may fetch which body, and
+what has been moved. No rules here.
 
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
-same studies, and the one that comes second reads the new state and tries again. Every transaction that changes a study
+same studies, and one that comes second reads the new state and tries again. Every transaction that changes a study
 locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
 folder for each study: what arrived in `bodies`, or in an object store (`object_store`); what was made here in `made`.
-Only the latter has to be in a backup: owners hand over again what a coordinator needs and does not have.
+Only the latter has to be in a backup: owners send again what a coordinator needs and does not have.
 
 A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
-so a process that was started with another folder is refused before it takes in anything.
+so a process that was started with another folder is refused before it accepts anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UploadRecords:
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.
-        Whoever announces less of it later has still used the most that was announced: its part may lie here.
+        If an owner later announces a smaller length, the largest one still counts: that part may lie here.
         """
         mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
         others = sa.select(sa.func.coalesce(sa.func.sum(tables.upload.c.length), 0), sa.func.count()).where(
@@ -68,8 +68,7 @@ _OF_WORKSPACE = {tables.token: "owner", tables.outgoing: "receiver", tables.fetc
 """Tables with what belongs to an owner's workspace, and the column with the owner's name."""
 
 LONGEST_LEASE = 600.0
-"""Seconds for which anybody takes on a study's work at most; a claim beyond that was made before the clock was set
-back.
+"""Nobody takes on a study's work for more seconds than this; a longer claim was made before the clock was set back.
 """
 
 
@@ -88,7 +87,7 @@ class CoordinatorStore(UploadRecords):
         self._object_store = None if url is None else ObjectStore(url)
 
     def _check_folder(self) -> None:
-        """Refuse a folder that is not the one with this database's keys and bodies."""
+        """Refuse a folder that is not the one with the keys and bodies of this database."""
         file = self.home / "coordinator.id"
         known = self.setting(_IDENTITY)
         if known is None:
@@ -111,11 +110,11 @@ class CoordinatorStore(UploadRecords):
             )
 
     def close(self) -> None:
-        """Give back all connections to the database."""
+        """Close all connections to the database."""
         self.database.close()
 
     def secret(self, study: str, name: str) -> bytes:
-        """A secret of a study; each lies in a file of its own."""
+        """A secret of a study; each is a file of its own."""
         return self.secrets.read(self._keys(study) / f"{name}.key")
 
     def keep_secret(self, study: str, name: str, content: bytes) -> None:
@@ -138,7 +137,7 @@ class CoordinatorStore(UploadRecords):
             return connection.execute(query).scalar_one_or_none()
 
     def _set(self, name: str, value: str, *, keep: bool = False) -> None:
-        """Set a fact; `keep` leaves one that is there."""
+        """Set a fact; with `keep`, leave an existing one."""
         new = self._insert(tables.setting).values(name=name, value=value)
         changed = new.on_conflict_do_update(index_elements=["name"], set_={"value": value})
         with self.database.write() as connection:
@@ -153,9 +152,7 @@ class CoordinatorStore(UploadRecords):
         return None if self._object_store is None else self._object_store.url
 
     def keep_bodies_at(self, url: str) -> None:
-        """Keep bodies that arrive from now on at a URL of fsspec. Processes that run already have to be started
-        again.
-        """
+        """Keep bodies that arrive from now on at a URL of fsspec. Running processes have to be restarted."""
         self._object_store = ObjectStore(url)
         self._set(_BODIES, url)
 
@@ -174,14 +171,8 @@ class CoordinatorStore(UploadRecords):
         self, name: str, agreement: str, state: StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
-        row = {
-            "study": state.study,
-            "name": name,
-            "agreement": agreement,
-            "state": state.model_dump_json(),
-            "version": 1,
-        }
-        more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
+        row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json()}
+        more = {"version": 1, "created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
             insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing()
             if connection.execute(insert.returning(tables.study.c.study)).one_or_none() is None:
@@ -242,13 +233,7 @@ class CoordinatorStore(UploadRecords):
             if incoming is not None:
                 self._keep_incoming(connection, incoming, now)
             for signed in outgoing:
-                message = signed.message
-                row = {
-                    "study": message.study,
-                    "receiver": message.receiver,
-                    "sequence": message.sequence,
-                    "kind": message.kind,
-                }
+                row = {name: getattr(signed.message, name) for name in ("study", "receiver", "sequence", "kind")}
                 connection.execute(tables.outgoing.insert().values(**row, wire=signed.wire, made=now))
             for owner, blob in fetchable:
                 row = {"study": state.study, "owner": owner, "hash": blob.hash, "length": blob.length}
@@ -261,7 +246,7 @@ class CoordinatorStore(UploadRecords):
         row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind}
         more = {"round": message.round, "wire": signed.wire, "received": now}
         insert = self._insert(tables.incoming).values(**row, **more)
-        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have said the very same
+        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the very same
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
@@ -271,7 +256,7 @@ class CoordinatorStore(UploadRecords):
             return [bytes(row.wire) for row in connection.execute(theirs.order_by(known.sequence).limit(most))]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
-        """The body of this name where the owner may fetch it."""
+        """The body with this hash, if the owner may fetch it."""
         known = tables.fetchable.c
         query = sa.select(known.length).where(known.study == study, known.owner == owner, known.hash == hash)
         with self.database.read() as connection:
@@ -279,7 +264,7 @@ class CoordinatorStore(UploadRecords):
         return None if length is None else Blob(hash=hash, length=length)
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
-        """Whose token this is, in this study or in any."""
+        """The owner whose token this is, in this study or (None) in any."""
         query = sa.select(tables.token.c.owner).where(tables.token.c.token_hash == token_hash)
         if study is not None:
             query = query.where(tables.token.c.study == study)
@@ -302,7 +287,9 @@ class CoordinatorStore(UploadRecords):
             return [Traffic(*row) for row in connection.execute(query.order_by(known.owner, known.kind))]
 
     def waited_since(self, study: str) -> dict[str, float]:
-        """When the last message went to each owner or came from it: since then what it has to do is waited for."""
+        """When the last message went to each owner or came from it: since then everybody waits for what it has
+        to do.
+        """
         sent, got, found = tables.outgoing.c, tables.incoming.c, dict[str, float]()
         with self.database.read() as connection:
             for table, who, at in (
@@ -315,7 +302,7 @@ class CoordinatorStore(UploadRecords):
         return found
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
-        """When a study got how far: keys given out, samples drawn, each round settled (records go out in it)."""
+        """When a study reached each point: keys given out, samples drawn, each round settled (records go out in it)."""
         known = tables.outgoing.c
         sent = sa.select(known.kind, known.made).where(known.study == study).order_by(known.made)
         with self.database.read() as connection:
@@ -328,23 +315,17 @@ class CoordinatorStore(UploadRecords):
 
     def claim(self, study: str, worker: str, seconds: float) -> bool:
         """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by
-        itself when the process dies, on this machine at once. By the database's clock, whatever the clocks of the
+        itself when the process dies, on this machine at once. The database's clock counts, whatever the clocks of the
         machines say."""
         now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
             holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            lapsed = sa.or_(
-                known.worker_until < now, known.worker_until > now + LONGEST_LEASE
-            )  # the clock was set back
-            free = [known.worker == worker, lapsed]
+            # beyond the longest lease: the clock was set back
+            free = [known.worker == worker, known.worker_until < now, known.worker_until > now + LONGEST_LEASE]
             if holder is not None and _is_dead(holder, worker):
                 free.append(known.worker == holder)
-            taken = (
-                tables.study.update()
-                .where(known.study == study, sa.or_(*free))
-                .values(worker=worker, worker_until=now + seconds)
-            )
-            return connection.execute(taken).rowcount == 1
+            mine = tables.study.update().where(known.study == study, sa.or_(*free))
+            return connection.execute(mine.values(worker=worker, worker_until=now + seconds)).rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
@@ -353,8 +334,8 @@ class CoordinatorStore(UploadRecords):
             connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
 
     def lives(self, study: str, owner: str, life: Life) -> bool:
-        """This life of an owner's workspace speaks; whether it is the one that takes part. Nothing is written as long
-        as the same one speaks: a poll is to be cheap.
+        """Note that this life of an owner's workspace speaks; returns whether it is the one that takes part. While the
+        same one speaks nothing is written, so that a poll is cheap.
         """
         known, start = tables.heard.c, {"study": study, "owner": owner}
         mine = sa.and_(known.study == study, known.owner == owner)
@@ -373,7 +354,7 @@ class CoordinatorStore(UploadRecords):
                     return after.life == life.name
 
     def begin_life(self) -> None:
-        """A process serves from now on: a new life of the database, for all that serve it."""
+        """Begin a new life of the database: a process serves it from now on. It counts for all that serve it."""
         self._set(_LIFE, next_life(self.life()))
 
     def life(self) -> str:
@@ -387,13 +368,13 @@ class CoordinatorStore(UploadRecords):
             connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
 
     def ahead(self, study: str) -> set[str]:
-        """The owners of which that was noted."""
+        """The owners for which that was noted."""
         known = tables.heard.c
         with self.database.read() as connection:
             return set(connection.execute(sa.select(known.owner).where(known.study == study, known.ahead)).scalars())
 
     def remove_bodies(self, study: str, spent: Callable[[StudyState], Collection[Blob]]) -> None:
-        """Remove the bodies that a study does not need any more, by its newest state.
+        """Remove the bodies that a study no longer needs, judged by its newest state.
 
         The state's version goes up with that, so a process that looked for one of these bodies a moment ago, because a
         message names it again, fails to save and looks again.
@@ -422,7 +403,7 @@ class CoordinatorStore(UploadRecords):
         """Remove bodies of studies that are gone (a process that was at work on one may have stored a body after it was
         deleted), and what was begun in the others and abandoned.
         """
-        # before the studies, so that no new study is taken for a gone one
+        # before the studies, so that no new study is taken for one that is gone
         there = [path.name for path in (self.home / "bodies").glob("*")]
         known = {row.study for row in self.studies()}
         for study in there:
@@ -434,7 +415,7 @@ class CoordinatorStore(UploadRecords):
 
 
 def _is_dead(worker: str, mine: str) -> bool:
-    """Whether a worker (`pid:chance:host`) was a process of this machine that is no more."""
+    """Whether a worker (`pid:random:host`) was a process of this machine that has ended."""
     pid, _, where = worker.partition(":")
     own_pid, _, own_where = mine.partition(":")
     if where.partition(":")[2] != own_where.partition(":")[2] or not pid.isdigit():
@@ -443,8 +424,6 @@ def _is_dead(worker: str, mine: str) -> bool:
         return False  # another coordinator object of this very process
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import shutil
 import sqlite3
 import time
 import weakref
@@ -54,7 +53,7 @@ def nullable(**kinds: Any) -> list[sa.Column[Any]]:
 
 
 class Transactional(Protocol):
-    """What making tables needs of a database."""
+    """What making tables needs from a database."""
 
     @property
     def is_sqlite(self) -> bool:
@@ -68,7 +67,7 @@ class Transactional(Protocol):
 
 
 def make_tables(database: Transactional, tables: sa.MetaData) -> None:
-    """Make the tables where there are none; refuse those of another version."""
+    """Make the tables if there are none; refuse those of another version."""
     with database.read() as connection:
         if _found(connection, tables):
             return
@@ -82,7 +81,7 @@ def make_tables(database: Transactional, tables: sa.MetaData) -> None:
 
 
 def fingerprint(tables: sa.MetaData) -> str:
-    """What tells the tables of one version from those of another."""
+    """A hash that tells the tables of one version from those of another."""
     definitions = "".join(str(CreateTable(table).compile()) for table in tables.sorted_tables)
     return hashlib.sha256(definitions.encode()).hexdigest()[:16]
 
@@ -104,19 +103,17 @@ def _found(connection: sa.Connection, tables: sa.MetaData) -> bool:
 
 
 _CONNECTIONS = {"pool_size": 5, "max_overflow": 10, "pool_timeout": 20, "pool_pre_ping": True}
-"""For PostgreSQL, of one process: at most 15, so that six processes fit into the 100 that a server allows unless told
-otherwise.
+"""Connections of one process to PostgreSQL: at most 15, so that six processes fit into the 100 that a server allows by
+default.
 """
 
 
-_ROOM = 1 << 20
-"""Bytes without which a disk counts as full; SQLite makes its files larger by up to 32 kB."""
 _BUSY = 30.0
 """Seconds that a connection to SQLite waits for others."""
 
 
 class Database:
-    """One database, for as many threads and processes as like."""
+    """One database, for any number of threads and processes."""
 
     def __init__(self, address: str | Path, tables: sa.MetaData) -> None:
         if isinstance(address, Path):
@@ -124,7 +121,7 @@ class Database:
             address.touch(mode=0o600, exist_ok=True)
             address = f"sqlite:///{address}"
         self.engine = _engine(address)
-        weakref.finalize(self, self.engine.dispose)  # nobody holds it any more: it gives back its connections by itself
+        weakref.finalize(self, self.engine.dispose)  # nobody holds it any more: it closes its connections by itself
         self.clock: Callable[[], float] | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
@@ -146,7 +143,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """A transaction that may write: all of it is kept, or nothing."""
+        """A transaction that may write: all of it is kept, or none of it."""
         with self.failing_with_a_sentence(), self.engine.begin() as connection:
             yield connection
             journal_points.reached(Point.BEFORE_COMMIT)
@@ -179,13 +176,12 @@ class Database:
             raise OutsideError("The database is busy: no connection became free in time.") from error
 
     def _why(self, error: BaseException | None) -> str:
-        """What failed. SQLite calls a full disk an I/O error where its files beside the database cannot grow."""
-        code, name = getattr(error, "sqlite_errorname", ""), self.engine.url.database or ""
-        if code == "SQLITE_FULL" or (
-            code.startswith("SQLITE_IOERR") and shutil.disk_usage(Path(name).parent).free < _ROOM
-        ):
-            return f"The disk with {name} is full. What was saved is kept: make room, then run this again."
-        return f"The database failed: {str(error).strip()}."
+        """What failed. SQLite says of some full disks only that input or output failed."""
+        code, said = getattr(error, "sqlite_errorname", ""), str(error).strip()
+        if not code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+            return f"The database failed: {said}."
+        state = "is full" if code == "SQLITE_FULL" else f"is full or fails ({said})"
+        return f"The disk with {self.engine.url.database} {state}. What was saved is kept: make room, then run again."
 
     def now(self) -> sa.ColumnElement[float]:
         """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where
@@ -198,7 +194,7 @@ class Database:
         return sa.literal_column("extract(epoch from clock_timestamp())::float8", sa.Float)
 
     def scrub(self) -> None:
-        """Leave no deleted content in the files of the database. PostgreSQL does that by itself with time
+        """Leave no deleted content in the files of the database. PostgreSQL does that by itself in time
         (autovacuum).
         """
         if self.is_sqlite:
@@ -209,12 +205,12 @@ class Database:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def _engine(address: str) -> sa.Engine:
-    for short in ("postgres://", "postgresql://"):  # as everybody writes it; the driver is ours to choose
+    for short in ("postgres://", "postgresql://"):  # as everybody writes it; we choose the driver
         if address.startswith(short):
             address = "postgresql+psycopg://" + address.removeprefix(short)
     try:
@@ -268,5 +264,5 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 
 def next_life(name: str) -> str:
-    """What the life is called that follows this one: its number, and a name of chance that no copy has."""
+    """The name of the life that follows this one: its number, and a random part that no copy has."""
     return f"{int(name.partition('-')[0] or 0) + 1}-{secrets.token_hex(8)}"

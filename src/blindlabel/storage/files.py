@@ -1,4 +1,4 @@
-"""Large bodies as files, named by their hash. A body is complete under its name or not there at all.
+"""Large bodies as files, named by their hash. Under its name a body is complete, or not there at all.
 
 Bodies are written to a temporary name, synced and renamed, so a crash or a full disk leaves no half body under a good
 name. What arrives piece by piece grows in a `.part` file of its sender and can be continued after any interruption, by
@@ -21,24 +21,25 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blindlabel.errors import OutsideError
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage import journal_points
 from blindlabel.storage.journal_points import Point
 
 PIECE = 1 << 20
-"""Bytes that are held in memory at once."""
+"""How many bytes are held in memory at once."""
 
 ABANDONED = 7 * 24 * 3600.0
 """Seconds after which a part that did not grow counts as abandoned; its sender would begin again."""
 
 _NEW = ".new-"
-"""How the names of files begin that are not whole yet."""
+"""How the names of incomplete files begin."""
 _SENT = ".sent"
-"""How the names of empty files end that say who has sent a body."""
+"""How the names of the empty files end that say who has sent a body."""
 
 
-class BodyDamaged(OutsideError):
-    """A body that arrived is not the one that was announced. Its pieces were thrown away; send it again."""
+class BodyDamaged(Unreachable):
+    """A body that arrived is not the one that was announced. Its pieces were thrown away, and it may come again."""
 
 
 class WrongOffset(OutsideError):
@@ -50,12 +51,12 @@ class WrongOffset(OutsideError):
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made for this user alone where it was not there, and so are those above it that were not there."""
+    """The folder; it and any missing folders above it are made, for this user alone."""
     return lasting_folder(path, mode=0o700)
 
 
 def lasting_folder(path: Path, mode: int = 0o777) -> Path:
-    """The folder, made so that it outlasts a power cut where it was not there, and so are those above it."""
+    """The folder; it and any missing folders above it are made so that they outlast a power cut."""
     if not path.is_dir():
         with failing_with_a_sentence(path):
             for above in reversed([path, *path.parents]):
@@ -81,12 +82,12 @@ def sync_file(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """The whole content under this name, or nothing."""
+    """Write the whole content under this name, or nothing."""
     write_pieces(path.parent, [content], lambda: path)
 
 
 def write_pieces(folder: Path, pieces: Iterable[bytes], named: Callable[[], Path]) -> None:
-    """All pieces in one file of the folder, or nothing; `named` gives its name once they have all come."""
+    """Write all pieces into one file of the folder, or nothing; `named` gives its name once all have come."""
     with failing_with_a_sentence(folder):
         handle, name = tempfile.mkstemp(dir=folder, prefix=_NEW)  # mkstemp makes files 0600
         try:
@@ -105,13 +106,11 @@ def write_pieces(folder: Path, pieces: Iterable[bytes], named: Callable[[], Path
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a process that was
-    killed.
-    """
+    """Remove what nobody has added to for so long that nobody will: parts of bodies, and files of a killed process."""
     before = time.time() - ABANDONED
     for path in (*folder.glob("*.part"), *folder.glob(f"{_NEW}*")):
         with suppress(OSError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where somebody is adding to it
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if somebody is adding to it
             if os.fstat(file.fileno()).st_mtime < before:
                 path.unlink()
 
@@ -127,7 +126,7 @@ def failing_with_a_sentence(where: Path) -> Iterator[None]:
 
 
 class BodyFiles:
-    """A folder of bodies; those that are made here lie in a folder of their own where one is named."""
+    """A folder of bodies; those that are made here lie in a folder of their own, if one is named."""
 
     def __init__(self, folder: Path, made: Path | None = None) -> None:
         self.folder = private_folder(folder)
@@ -144,7 +143,9 @@ class BodyFiles:
         return path.exists() and path.stat().st_size == blob.length
 
     def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:
-        """Store a body; its name follows from its content. What is `passing` lies with what arrives: in no backup."""
+        """Store a body; its name follows from its content. A `passing` body lies with those that arrive, so it is in no
+        backup.
+        """
         folder = self.folder if passing else self._made
         digest, length = hashlib.blake2b(digest_size=32), 0
 
@@ -200,13 +201,13 @@ class BodyFiles:
     # Bodies that arrive piece by piece
 
     def received(self, blob: Blob, sender: str = "") -> int:
-        """How many bytes of the body have arrived, from this sender where one is named."""
+        """How many bytes of the body have arrived; with a sender, from this sender."""
         if here := self._in_part(blob, sender):
             return here
         return blob.length if self.has_from(blob, sender) else 0
 
     def has_from(self, blob: Blob, sender: str) -> bool:
-        """Whether this sender has sent the whole body. Nobody is told what others have sent, by its answer either."""
+        """Whether this sender has sent the whole body. The answer tells nobody what others have sent."""
         return self.has(blob) and (not sender or self._sent(blob, sender).exists())
 
     def _in_part(self, blob: Blob, sender: str) -> int:
@@ -216,7 +217,7 @@ class BodyFiles:
             return 0
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:
-        """Continue a body at its end; the number of bytes that are there now. Pieces beyond its length are refused.
+        """Continue a body at its end; returns how many bytes are there now. Pieces beyond its length are refused.
         Every sender has a part of its own, so that what it is told depends on nobody else.
         """
         part = self._part(blob, sender)
@@ -230,7 +231,7 @@ class BodyFiles:
             here = _continued(offset, self._in_part(blob, sender))
             for piece in pieces:
                 if here + len(piece) > blob.length:
-                    raise BodyDamaged("The body is longer than announced.")
+                    raise BodyDamaged(f"The body {blob.hash[:16]}… came longer than announced.")
                 file.write(piece)
                 here += len(piece)
             journal_points.reached(Point.AFTER_PART)
@@ -243,12 +244,15 @@ class BodyFiles:
         return here
 
     def _complete(self, blob: Blob, part: Path) -> None:
-        """Check a whole part and keep it; called with its lock held."""
+        """Check a complete part and keep it; called with its lock held."""
         with part.open("rb") as file:
             found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         if found != blob.hash:
             part.unlink()
-            raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
+            raise BodyDamaged(
+                f"The body {blob.hash[:16]}… came damaged: its hash differs. Where that goes on, it is damaged where it"
+                " comes from: restore it from a backup there."
+            )
         journal_points.reached(Point.BEFORE_RENAME)
         self._keep(part, blob)
 
@@ -271,8 +275,8 @@ def _continued(offset: int, here: int) -> int:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[BinaryIO]:
-    """The file, opened to add to it, with its lock held. Where the file was renamed or removed meanwhile, the one that
-    is there now.
+    """The file, opened for appending, with its lock held. If the file was renamed or removed in the meantime, the one
+    that is there now.
     """
     while True:
         with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
@@ -287,7 +291,7 @@ def _locked(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_once(path: Path, text: str) -> None:
-    """The whole text under this name, unless there is a file already."""
+    """Write the whole text under this name, unless there is a file already."""
     private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
     with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -297,4 +301,4 @@ def write_once(path: Path, text: str) -> None:
     with suppress(FileExistsError):
         os.link(name, path)
     Path(name).unlink()
-    sync_folder(path.parent)  # also where another process made the file a moment ago: this one goes on because of it
+    sync_folder(path.parent)  # also if another process has just made the file: this one continues because of it

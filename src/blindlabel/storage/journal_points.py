@@ -24,12 +24,12 @@ class Point(Enum):
 
     @property
     def is_durable(self) -> bool:
-        """Whether what was to be written is written."""
+        """Whether the write has become durable."""
         return self in (Point.AFTER_COMMIT, Point.AFTER_RENAME, Point.AFTER_PART)
 
 
 Listener = Callable[[Point], None]
-"""Called with what happens there; what it raises comes out of the storage call."""
+"""Called with what happens there; an exception that it raises comes out of the storage call."""
 
 _listeners = threading.local()
 
@@ -43,7 +43,7 @@ def reached(what: Point) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Hear of every journal point of this thread."""
+    """Listen to every journal point of this thread."""
     before = getattr(_listeners, "current", None)
     _listeners.current = listener
     try:

@@ -1,5 +1,5 @@
-"""An owner's ledger: what its tables may have given over all studies, one entry a study. It lies beside no workspace
-and outlasts them. It holds no record: a table is called by a hash of its file and by where the file is.
+"""An owner's ledger: what its tables may have given away over all studies, one entry per study. It does not lie in any
+workspace, and outlasts them. It holds no record: a table is identified by a hash of its file and by where the file is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from blindlabel.errors import InputError
 from blindlabel.storage.files import failing_with_a_sentence, private_folder, write_atomically
 
 PLACE = "BLINDLABEL_LEDGER"
-"""The environment's name for another place."""
+"""The environment variable that names another place."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What one study may have given of a table."""
+    """What one study may have given away about a table."""
 
     study: str
     agreement: str
@@ -30,9 +30,9 @@ class LedgerEntry:
     table: str
     """A hash of the file."""
     bits: int | None
-    """That all others together can learn by cheating, or None if nothing bounds it."""
+    """Bits that all others together can learn by cheating, or None if nothing bounds them."""
     records: int
-    """Sampled at most."""
+    """Records that are sampled, at most."""
 
 
 def ledger_file() -> Path:
@@ -41,7 +41,7 @@ def ledger_file() -> Path:
 
 
 def table_hash(path: Path) -> str:
-    """What a table is called in the ledger; nothing where it cannot be read, which whoever joins is told anyway."""
+    """The name of a table in the ledger; empty if it cannot be read, which joining reports anyway."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
@@ -62,7 +62,7 @@ def entries() -> list[LedgerEntry]:
 
 
 def enter(entry: LedgerEntry, *, out: bool = False) -> bool:
-    """Put the entry of a study into the ledger, or take it out; whether the ledger had one of this study."""
+    """Put the entry of a study into the ledger, or take it out; returns whether the ledger had one for this study."""
     file = ledger_file()
     with failing_with_a_sentence(file), (private_folder(file.parent) / ".ledger.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -74,7 +74,9 @@ def enter(entry: LedgerEntry, *, out: bool = False) -> bool:
 
 
 def said_before(entry: LedgerEntry) -> str:
-    """What other studies with this table, as it is or at the same place, may have given, or empty if there is none."""
+    """What other studies with this table (the same content or the same place) may have given away; empty if there are
+    none.
+    """
     earlier = [one for one in _others(entry) if one.table == entry.table or one.path == entry.path]
     bits, unbounded = sum(one.bits or 0 for one in earlier), sum(one.bits is None for one in earlier)
     named, records = ", ".join(dict.fromkeys(one.study for one in earlier)), sum(one.records for one in earlier)

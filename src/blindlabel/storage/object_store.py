@@ -5,9 +5,9 @@ Only what owners sent goes there, sealed for its receiver. What the coordinator 
 its folder, each under a key of its own that the database has. Bodies that are still arriving grow in the folder too:
 object stores cannot add to an object. They are put outside once length and hash are right.
 
-What is assumed of the place: when a put has returned, every process sees the object, whole (object stores of today
+What is assumed about the place: when a put has returned, every process sees the whole object (today's object stores
 promise that); a put that was interrupted leaves nothing, or something of another size, which counts as not there and is
-put again. Credentials are fsspec's business (environment, its configuration files); they do not belong into the URL.
+put again. Credentials are up to fsspec (environment, its configuration files); they do not belong in the URL.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ObjectStore:
                 return False
 
     def put(self, study: str, blob: Blob, file: Path) -> None:
-        """Copy a checked file there."""
+        """Copy a checked file to the store."""
         with _failing_with_a_sentence(self.url):
             self._files.makedirs(f"{self._root}/{study}", exist_ok=True)
             self._files.put_file(str(file), self._path(study, blob))
@@ -85,9 +85,7 @@ class ObjectStore:
 
 
 class BodiesInObjectStore(BodyFiles):
-    """The bodies of one study, of which those that arrived are outside and those that were made here are in the
-    folder.
-    """
+    """The bodies of one study: those that arrived are in the store, those that were made here are in the folder."""
 
     def __init__(self, folder: Path, made: Path, object_store: ObjectStore, study: str) -> None:
         super().__init__(folder, made)

@@ -44,7 +44,7 @@ class RoundProgress:
 
 
 class WrittenMeanwhile(InputError):
-    """Somebody has written about a record since it was read; `task_now` is what stands there."""
+    """Somebody has written about a record since it was read; `task_now` is what is there now."""
 
     def __init__(self, now: Task) -> None:
         super().__init__(f"Record {now.record + 1} was written by somebody else meanwhile; look at both texts.")
@@ -52,7 +52,7 @@ class WrittenMeanwhile(InputError):
 
 
 class RoundQuestions(ABC):
-    """The part of a workspace that people write in."""
+    """The part of a workspace in which people write."""
 
     def __init__(self) -> None:
         self._writable: _Writable | None = None
@@ -116,8 +116,8 @@ class RoundQuestions(ABC):
         return list(rows), count, latest or 0.0
 
     def take_back(self, changes: Sequence[tuple[Task, Task]]) -> list[int]:
-        """Undo changes, given as what a task was and what it became. What has changed again since is left alone;
-        gives the records that are as before.
+        """Undo changes, given as what a task was and what it became. What has changed again since is left alone.
+        Returns the records that were restored.
         """
         table, done = tables.question, []
         with self.database.write() as connection:
@@ -150,7 +150,7 @@ class RoundQuestions(ABC):
             )
 
     def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
-        """The current round, where these records can be asked in it and it has not been handed in."""
+        """The current round; refuses if these records are not asked about in it, or if it has been handed in."""
         version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
         # Reading a large state takes long, and what a version says never changes.
         if self._writable is None or self._writable.version != version:
@@ -208,13 +208,13 @@ def load_state(connection: sa.Connection) -> tuple[owner.OwnerState, int]:
 
 @dataclass(frozen=True)
 class _Writable:
-    """What a version of the state says about writing questions."""
+    """What one version of the state says about writing questions."""
 
     version: int
     round: int
     asked: frozenset[int]
     problem: str
-    """Why nothing can be written, or nothing."""
+    """Why nothing can be written; empty if something can."""
 
     @classmethod
     def of(cls, state: owner.OwnerState, version: int) -> _Writable:
@@ -232,7 +232,7 @@ class _Writable:
 def unchanged(
     connection: sa.Connection, table: sa.Table, round: int, record: int, was: Mapping[int, str] | None
 ) -> None:
-    """Refuse to go on where the newest text of a record is not what the writer has seen."""
+    """Refuse to go on if the newest text of a record is not what the writer has seen."""
     if was is None:
         return
     row = connection.execute(sa.select(table).where(table.c.round == round, table.c.record == record)).one_or_none()
@@ -249,12 +249,12 @@ def upsert(
     values: Mapping[str, Any],
     was: Mapping[int, str] | None = None,
 ) -> None:
-    """Write what belongs to a record of a round, in the table of questions or of second ones; where `was` is given,
-    only over that text.
+    """Write what belongs to a record of a round, in the table of questions or of second ones; with `was`, only over
+    that text.
     """
     unchanged(connection, table, round, record, was)
     newest = connection.execute(sa.select(sa.func.max(table.c.updated)).where(table.c.round == round)).scalar()
-    now = {**values, "updated": max(time.time(), (newest or 0.0) + 1e-6)}  # later, also where a clock was set back
+    now = {**values, "updated": max(time.time(), (newest or 0.0) + 1e-6)}  # later, even if a clock was set back
     changed = connection.execute(table.update().where(table.c.round == round, table.c.record == record).values(**now))
     if changed.rowcount == 0:
         connection.execute(table.insert().values(round=round, record=record, **now))

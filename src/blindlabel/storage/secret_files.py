@@ -23,7 +23,7 @@ from blindlabel.storage.files import private_folder, sync_folder, write_atomical
 _PLAIN = b"blindlabel secret 1 plain\n"
 _SEALED = b"blindlabel secret 1 passphrase\n"
 PASSPHRASE_VARIABLE = "BLINDLABEL_PASSPHRASE"  # noqa: S105 (a name, no passphrase)
-"""Where commands look for the passphrase, so that it stands on no command line."""
+"""Where commands look for the passphrase, so that it is on no command line."""
 
 
 def write_secret(path: Path, content: bytes, passphrase: str | None = None) -> None:
@@ -55,7 +55,7 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
             )
         return content[len(_PLAIN) :]
     if not content.startswith(_SEALED):
-        raise InputError(f"{path} is no file with secret keys of blindlabel.")
+        raise InputError(f"{path} is not a file with secret keys of blindlabel.")
     passphrase = passphrase if passphrase is not None else os.environ.get(PASSPHRASE_VARIABLE)
     if passphrase is None:
         raise InputError(
@@ -71,8 +71,8 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
 
 
 def put_under(path: Path, passphrase: str, before: str | None) -> bool:
-    """Put a secret that is in clear, or under the passphrase before, under this one; False if it was already. A file
-    in clear is overwritten, as far as that reaches (see `remove_secret`).
+    """Put a secret that is in clear, or under the old passphrase, under this one; False if it already was. A file in
+    clear is overwritten, as far as that is possible (see `remove_secret`).
     """
     in_clear = path.read_bytes().startswith(_PLAIN)
     with suppress(InputError):
@@ -88,7 +88,7 @@ def put_under(path: Path, passphrase: str, before: str | None) -> bool:
 
 
 def remove_secret(path: Path) -> None:
-    """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is beyond reach."""
+    """Overwrite a secret and remove it. What a journal, a snapshot or flash memory keeps of it is out of reach."""
     with path.open("r+b") as file:  # the same blocks, and on the disk before the name is gone
         file.write(bytes(path.stat().st_size))
         file.flush()
@@ -98,8 +98,9 @@ def remove_secret(path: Path) -> None:
 
 
 class SecretsInMemory:
-    """Secrets that were read before, so that a passphrase is stretched once. One is given out only while its file is
-    there unchanged: another process may have deleted the study, or made it anew."""
+    """Secrets that have been read, so that a passphrase is stretched only once. One is given out only while its file is
+    there and unchanged: another process may have deleted the study, or made it again.
+    """
 
     def __init__(self, passphrase: str | None, most: int) -> None:
         self._passphrase = passphrase
@@ -121,19 +122,15 @@ class SecretsInMemory:
     def read(self, path: Path) -> bytes:
         """The secret in this file."""
         with self._lock:
-            try:
-                found = path.stat()
-            except FileNotFoundError:
-                self._known.pop(path, None)
-                raise SecretMissing(f"The file with secret keys is missing: {path}.") from None
-            state = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if path in self._known and self._known[path][0] == state:
-                self._known.move_to_end(path)
-                return self._known[path][1]
-            self._known[path] = (state, read_secret(path, self._passphrase))
+            known = self._known.pop(path, None)
+            found = path.stat() if path.exists() else None
+            state = (found.st_ino, found.st_mtime_ns, found.st_size) if found else (0, 0, 0)
+            if known is None or known[0] != state:
+                known = state, read_secret(path, self._passphrase)
+            self._known[path] = known
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
-            return self._known[path][1]
+            return known[1]
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:
@@ -159,5 +156,5 @@ def read_invitation(path: Path) -> Invitation:
         raise InputError(f"There is no file {path}.") from error
     except ValueError as error:
         raise InputError(
-            f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
+            f"{path} is not an invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
         ) from error

@@ -1,17 +1,17 @@
 """An owner's workspace: a folder with everything the owner's side of one study has to remember. The table itself stays
 where it is.
 
-For the web app and the commands alike. Safe for several processes at once (the web app beside `owner run`): every call
-is one short transaction, and nothing is cached between calls but what never changes: the agreement, and what a version
-of the state says.
+For both the web app and the commands. Safe for several processes at once (the web app beside `owner run`): every call
+is one short transaction, and nothing is cached between calls except what never changes: the agreement, and what a
+version of the state says.
 
     workspace = Workspace.open(Path("workspace"))
     workspace.agreement, workspace.name, workspace.table_name
-    workspace.state()       the protocol's view (`protocol.owner.State`): peers, rounds, truth
+    workspace.state()       the protocol's view (`protocol.owner_rules.OwnerState`): peers, rounds, truth
     workspace.version()     grows whenever that state changes
-    workspace.records()     own sampled records, in the order of the sample
+    workspace.records()     this owner's sampled records, in the order of the sample
     workspace.activity()    what `owner run` is doing: phase, share done, what it waits for
-    workspace.labels()      after the end: the labels with each other owner, own records as rows
+    workspace.labels()      after the end: the labels with each other owner; this owner's records are the rows
 
 What is written and handed in round by round is in `storage.round_questions`.
 
@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import sqlalchemy as sa
@@ -51,11 +51,12 @@ from blindlabel.storage.round_questions import RoundQuestions, load_state
 from blindlabel.storage.secret_files import SecretsInMemory
 
 _LIVES, _HEARD = "lives", "lives_heard"
-"""The place and name of the life that runs, or ran last, and the one that it follows; and those before it that the
-coordinator has heard."""
+"""The place and name of the life that runs, or ran last, and the one that it follows; and the earlier ones that the
+coordinator has heard.
+"""
 _MOST_HEARD = 8
 _STARTED = Path("/proc/sys/kernel/random/boot_id")
-"""Another one each time that a machine starts."""
+"""Different each time the machine starts."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,18 @@ class Workspace(RoundQuestions):
 
     @classmethod
     def create(cls, folder: Path, passphrase: str | None = None) -> Workspace:
-        """A new workspace, nothing on disk until `found`; refuses a folder that is one already. One whose making was
-        interrupted is made anew: nothing of it was ever sent.
+        """A new workspace, with nothing on disk until `begin`; refuses a folder that already is one. If making one was
+        interrupted it is made again: nothing of it was ever sent.
         """
         workspace = cls(folder, passphrase)
         if (folder / "workspace.sqlite").exists() and "agreement" in workspace.settings:
             raise InputError(f"{folder} is a workspace already. Choose another folder, or delete that study first.")
         return workspace
 
-    def found(
+    def begin(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
-        """Keep what an owner begins a study with, its first message included: all of it, or nothing is left."""
+        """Keep what an owner begins a study with, including its first message: all of it or nothing."""
         private_folder(self.folder)
         try:
             for name, content in secrets.items():
@@ -120,7 +121,7 @@ class Workspace(RoundQuestions):
     def open(cls, folder: Path, passphrase: str | None = None) -> Workspace:
         """An existing workspace."""
         if not (folder / "workspace.sqlite").exists():
-            raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
+            raise InputError(f"{folder} is not a workspace. Make one with `blindlabel owner join`.")
         workspace = cls(folder, passphrase)
         if "agreement" not in workspace.settings:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Join again.")
@@ -128,16 +129,16 @@ class Workspace(RoundQuestions):
 
     @contextmanager
     def locked_for(self, what: str) -> Iterator[None]:
-        """Keep a second process from doing the same here; a process that dies gives way by itself."""
+        """Keep a second process from doing the same here; a process that dies releases it."""
         with (self.folder / "running.lock").open("w") as file:
-            if not any(_locked(file, fcntl.LOCK_EX, pause) for pause in (0.0, 0.02, 0.1, 0.2)):  # `is_run` may look
+            if not any(_locked(file, fcntl.LOCK_EX, pause) for pause in (0.0, 0.02, 0.1, 0.2)):  # `is_running` may look
                 raise InputError(f"Another `blindlabel {what}` is at work in {self.folder}.")
             remove_abandoned(self.folder)
             self.bodies.remove_abandoned()
             yield
 
     @property
-    def is_run(self) -> bool:
+    def is_running(self) -> bool:
         """Whether a process (`owner run`) is at work here now."""
         with (self.folder / "running.lock").open("w") as file:
             return not _locked(file, fcntl.LOCK_SH)
@@ -148,8 +149,8 @@ class Workspace(RoundQuestions):
         return self.folder / "journal"
 
     def begin_journal(self, name: str) -> None:
-        """From now on an engine's half-finished work belongs to this; what belonged to something else is gone, so no
-        bytes made for one round, or one owner, ever go out in another.
+        """From now on an engine's half-finished work belongs to `name`; anything that belonged to another name is
+        deleted, so that no bytes made for one round or owner ever go out in another.
         """
         if self.remembered("journal") != name:
             for path in self.journal.glob("*"):
@@ -165,12 +166,12 @@ class Workspace(RoundQuestions):
         self._secrets.write(self.folder / f"{name}.key", content)
 
     def drop_secret(self, name: str) -> None:
-        """Forget a secret, where there is one of this name."""
+        """Forget the secret of this name, if there is one."""
         self._secrets.remove(self.folder / f"{name}.key")
 
     def delete(self) -> None:
-        """Remove everything: keys first, since without them nothing else can be read; the database last, so that a
-        deletion that was interrupted can be repeated.
+        """Remove everything: keys first, because without them nothing else can be read; the database last, so that an
+        interrupted deletion can be repeated.
         """
         for path in (*self.folder.glob("*.key"), *self.folder.glob(".new-*")):
             self._secrets.remove(path)
@@ -186,7 +187,7 @@ class Workspace(RoundQuestions):
             return {row.name: row.value for row in connection.execute(sa.select(tables.setting))}
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a small fact that is no part of the protocol's state."""
+        """Keep a small fact that is not part of the protocol's state."""
         with self.database.write() as connection:
             connection.execute(tables.setting.delete().where(tables.setting.c.name == name))
             connection.execute(tables.setting.insert().values(name=name, value=value))
@@ -207,7 +208,7 @@ class Workspace(RoundQuestions):
 
     @property
     def table_name(self) -> str:
-        """What the owner's table is called."""
+        """The name of the owner's table."""
         return Path(self.settings["table"]).name
 
     # The protocol's state and outbox
@@ -234,11 +235,8 @@ class Workspace(RoundQuestions):
             if step.state == state and not step.messages:
                 return step
             with self.database.write() as connection:
-                row = tables.state.update().where(tables.state.c.version == version)
-                if (
-                    connection.execute(row.values(state=step.state.model_dump_json(), version=version + 1)).rowcount
-                    != 1
-                ):
+                row, new = tables.state.update(), {"state": step.state.model_dump_json(), "version": version + 1}
+                if connection.execute(row.where(tables.state.c.version == version).values(**new)).rowcount != 1:
                     continue  # another process came first: apply the event to the new state
                 _put_into_outbox(connection, step, sign)
             return step
@@ -258,7 +256,7 @@ class Workspace(RoundQuestions):
             return [(row.sequence, bytes(row.wire)) for row in connection.execute(query)]
 
     def mark_sent(self, sequence: int) -> None:
-        """The coordinator has this message."""
+        """Note that the coordinator has this message."""
         with self.database.write() as connection:
             connection.execute(tables.outbox.update().where(tables.outbox.c.sequence == sequence).values(sent=True))
 
@@ -267,33 +265,28 @@ class Workspace(RoundQuestions):
     def store_records(self, records: Iterable[OwnRecord]) -> None:
         """Keep the sampled records, once."""
         rows = [
-            {
-                "record": r.record,
-                "position": r.position,
-                "id": r.id,
-                "row": json.dumps(r.row),
-                "prepared": json.dumps(_packed(r.prepared)),
-            }
-            for r in records
+            {"record": one.record, "position": one.position, "id": one.id, "row": json.dumps(one.row)}
+            | {"prepared": json.dumps([dict(one.prepared.attributes), one.prepared.whole])}
+            for one in records
         ]
         with self.database.write() as connection:
             if connection.execute(sa.select(sa.func.count()).select_from(tables.record)).scalar_one() == 0:
                 connection.execute(tables.record.insert(), rows)
 
     def records(self) -> list[OwnRecord]:
-        """Own sampled records in the order of the sample; empty before the sample is drawn."""
+        """This owner's sampled records in the order of the sample; empty before the sample is drawn."""
         with self.database.read() as connection:
             rows = connection.execute(sa.select(tables.record).order_by(tables.record.c.record)).all()
         return [
-            OwnRecord(row.record, row.position, row.id, json.loads(row.row), _unpacked(json.loads(row.prepared)))
+            OwnRecord(row.record, row.position, row.id, json.loads(row.row), Record(*json.loads(row.prepared)))
             for row in rows
         ]
 
     def life(self) -> Life:
         """This life of the workspace. The first process that speaks for it while no other does begins it; the others
-        share it. Each holds a lock, which neither a copy nor a restored backup nor a cloned machine has. That the one
-        before has ended is certain only in the same place: a file that was not copied, on a machine that was not
-        started anew; elsewhere a life follows none.
+        share it. Each holds a lock, which neither a copy nor a restored backup nor a cloned machine has. It is certain
+        that the previous life has ended only in the same place: a file that was not copied, on a machine that was not
+        restarted. Elsewhere a life follows none.
         """
         if self._speaking is None:
             file = os.open(self.folder / "life.lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -303,12 +296,12 @@ class Workspace(RoundQuestions):
                 if place != (here := _place(file)):
                     self.remember(_HEARD, "")
                 self.remember(_LIVES, f"{here} {next_life(last)} {last if place == here else ''}")
-            fcntl.flock(file, fcntl.LOCK_SH)  # another process may have begun one just now
+            fcntl.flock(file, fcntl.LOCK_SH)  # another process may have just begun one
         _, now, *ended = (self.remembered(_LIVES) or "").split()
         return Life(name=now, before=(*ended, *(self.remembered(_HEARD) or "").split()))
 
     def was_heard(self) -> None:
-        """The coordinator has heard this life; those that come later follow it."""
+        """Note that the coordinator has heard this life; later lives follow it."""
         now, heard = self.life().name, (self.remembered(_HEARD) or "").split()
         if now not in heard:
             self.remember(_HEARD, " ".join([now, *heard][:_MOST_HEARD]))
@@ -327,7 +320,7 @@ class Workspace(RoundQuestions):
             )
 
     def activity(self) -> Activity | None:
-        """What `owner run` is doing; None when it never ran."""
+        """What `owner run` is doing; None if it never ran."""
         with self.database.read() as connection:
             row = connection.execute(sa.select(tables.activity)).one_or_none()
         return None if row is None else Activity(row.phase, row.share, row.sentence, row.began, row.updated)
@@ -362,7 +355,7 @@ def _locked(file: IO[str] | int, kind: int, pause: float = 0.0) -> bool:
 
 
 def _place(file: int) -> str:
-    """Where a file is: another place once it was copied, or the machine was started anew."""
+    """Where a file is: a different place once it was copied or the machine was restarted."""
     made = os.fstat(file)
     return f"{_STARTED.read_text().strip() if _STARTED.exists() else ''}-{made.st_ino:x}-{made.st_ctime_ns:x}"
 
@@ -373,11 +366,3 @@ def _put_into_outbox(connection: sa.Connection, step: owner.OwnerStep, sign: Mes
             raise ValueError("messages need a signature")
         row = {"sequence": message.sequence, "kind": message.kind, "wire": sign(message).wire, "sent": False}
         connection.execute(tables.outbox.insert().values(**row))
-
-
-def _packed(record: Record) -> list[Any]:
-    return [dict(record.attributes), record.whole]
-
-
-def _unpacked(value: list[Any]) -> Record:
-    return Record(value[0], value[1])

@@ -1,9 +1,9 @@
-"""The coordinator's own work beside its server: every study's, soon after a message came, and now and then anyway.
+"""The coordinator's own work beside its server: for every study, soon after a message came, and now and then anyway.
 
-Nothing that goes wrong in one study ends another's work, or the looking: whatever it is, it is written down and tried
-again, after pauses that grow. `trouble` says so, for /health, and says when nobody has looked for too long. Studies are
-worked on at the same time, so that a large one does not hold up the others; `turn` does the same one after the other,
-for `folder`, and for whoever has a clock of their own.
+Nothing that goes wrong in one study stops the work of another, or the looking: it is logged and tried again, after
+growing pauses. `trouble` reports it to /health, and also if nobody has looked for too long. Studies are worked on at
+the same time, so that a large one does not hold up the others; `turn` takes them one after the other, for `folder` and
+for callers with a clock of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from blindlabel.transport.events import failure, log_event
 log = logging.getLogger("blindlabel.server")
 
 PAUSE = 2.0
-"""Seconds between two looks when nothing came, and after a first failure."""
+"""Seconds between two looks if nothing comes, and after a first failure."""
 _LONGEST_PAUSE = 60.0  # seconds after which whatever fails is tried again
 _STANDS_STILL = 60.0
 """Seconds without a look after which something is wrong; a database may make one wait for half of that."""
@@ -42,7 +42,7 @@ class Background:
         self._stopping = False
 
     def studies(self) -> list[str]:
-        """Those that may have work."""
+        """The studies that may have work."""
         return [row.study for row in self._coordinator.store.studies() if not row.ended]
 
     def work(self, study: str) -> bool:
@@ -50,7 +50,7 @@ class Background:
         return self._coordinator.work(study)
 
     def _due(self, studies: list[str]) -> list[str]:
-        """Those of the open studies whose work may be done now."""
+        """The open studies whose work may be done now."""
         self._looked = self._clock()
         self._failing = {study: known for study, known in self._failing.items() if study in studies}
         return [study for study in studies if not self._waits(study)]
@@ -70,7 +70,7 @@ class Background:
         messages that there may be some.
         """
         underway: set[str] = set()
-        again: set[str] = set()  # those for which something may have come since they were looked at
+        again: set[str] = set()  # studies for which something may have come since they were looked at
         turns = asyncio.Semaphore(_AT_ONCE)
 
         async def work(study: str) -> None:
@@ -125,7 +125,7 @@ class Background:
     def _supervised(self, study: str) -> Iterator[None]:
         try:
             yield
-        except WrongStudy:  # deleted meanwhile
+        except WrongStudy:  # deleted in the meantime
             self._failing.pop(study, None)
         except Exception as error:  # whatever it is
             times = self._failing.get(study, (0, 0.0))[0] + 1

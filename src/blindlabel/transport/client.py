@@ -1,5 +1,5 @@
-"""An owner's way to the coordinator over HTTP. Repeats what failed for reasons that pass; continues bodies where they
-were cut off.
+"""An owner's way to the coordinator over HTTP. It repeats what failed for passing reasons, and continues bodies where
+they were cut off.
 
 A refusal of the coordinator comes back as the same typed error that the rules raised there.
 """
@@ -27,9 +27,9 @@ from blindlabel.storage.files import BodyDamaged
 from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
 
 PIECES = 8
-"""Pieces of a body, a megabyte each, that go with one request."""
+"""Pieces of a body, a megabyte each, that are sent with one request."""
 ENVIRONMENT = "environment"
-"""In place of a proxy's address: as HTTPS_PROXY and NO_PROXY say."""
+"""In place of a proxy's address: follow HTTPS_PROXY and NO_PROXY."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class HttpTransport:
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
-                f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
+                f"{address!r} is not an address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
         verify = _checks(address, authority, certificate)
         self._letters, self._study = letters, letters.study
@@ -102,14 +102,7 @@ class HttpTransport:
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known."""
-        params: dict[str, str | float] = {
-            "after": known.received,
-            "latest": known.latest,
-            "has": known.has,
-            "mark": known.mark,
-            "written": known.written,
-            "wait": wait,
-        }
+        params = {"after": known.received, **known.model_dump(exclude={"received"}), "wait": wait}
         url = f"/v1/studies/{self._study}/messages"
 
         def attempt() -> Told:
@@ -122,7 +115,7 @@ class HttpTransport:
         return self._patiently(attempt)
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Get a body that a message names, continuing what is there."""
+        """Get a body that a message names, continuing from what is already here."""
 
         def attempt() -> None:
             if bodies.has(blob):
@@ -146,13 +139,7 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            try:
-                self._patiently(attempt)
-            except BodyDamaged as error:
-                raise Unreachable(
-                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
-                    " damaged: its operator has to restore it from a backup."
-                ) from error
+            self._patiently(attempt)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)
@@ -160,14 +147,14 @@ class HttpTransport:
         return response
 
     def _said(self, kind: type[S], method: str, url: str, **more: Any) -> S:
-        """What the coordinator says, where it is the coordinator that answers."""
+        """What the coordinator says, provided that it is the coordinator that answers."""
         try:
             return kind.model_validate_json(self._request(method, url, **more).content)
         except ValidationError:
             raise _Passing("something else answers in its place") from None
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
-        """Repeat an attempt whose failure may pass, with growing pauses, until the patience ends."""
+        """Repeat an attempt whose failure may pass, with growing pauses, until patience runs out."""
         began, pause = time.monotonic(), _FIRST_PAUSE
         while True:
             try:
@@ -197,8 +184,8 @@ def trusting(authority: str, shown: str = "What is remembered as the certificate
 
 
 def _checks(address: str, authority: str | None, certificate: str = "") -> ssl.SSLContext:
-    """What certificates are checked with, and the one that this side shows. Reading the system's own takes a tenth of a
-    second, which an address without TLS does not need; should TLS be met there after all, nothing is trusted.
+    """How certificates are checked, and the one that this side shows. Reading the system's takes a tenth of a second,
+    which an address without TLS does not need; if it turns out to use TLS after all, nothing is trusted.
     """
     if authority is not None:
         context = trusting(authority)
@@ -212,7 +199,7 @@ def _checks(address: str, authority: str | None, certificate: str = "") -> ssl.S
 
 
 def show_certificate(context: ssl.SSLContext, file: Path) -> None:
-    """Show the certificate in a file, which has its key too, to whoever asks for one."""
+    """Show the certificate in a file, which also has its key, to a server that asks for one."""
     try:
         context.load_cert_chain(file, password="")  # a key under a passphrase is refused, not asked about
     except (OSError, ssl.SSLError) as error:
@@ -223,7 +210,7 @@ def show_certificate(context: ssl.SSLContext, file: Path) -> None:
 
 
 def health_of(address: str, authority: str | None = None) -> Health:
-    """What a server says of its health; an `OutsideError` if it is not well or does not answer."""
+    """What a server says about its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
         response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
@@ -234,12 +221,12 @@ def health_of(address: str, authority: str | None = None) -> Health:
         _check_trust(error, address)
         raise Unreachable(f"The coordinator at {address} does not answer: {_why(error)}.") from error
     except ValidationError as error:
-        raise OutsideError(f"What answers at {address} is no coordinator.") from error
+        raise OutsideError(f"What answers at {address} is not a coordinator.") from error
     raise OutsideError(f"The coordinator at {address} is not well: {said.sentence}")
 
 
 def _check_trust(error: BaseException, address: str) -> None:
-    """A failure of TLS itself never passes by waiting: an `Untrusted` if that is what went wrong."""
+    """Raise `Untrusted` if TLS itself failed: waiting does not help."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):

@@ -1,6 +1,5 @@
-"""From what an owner says of its line to the coordinator (`--via`, `--ca`, `--proxy`, `--client-certificate`) to that
-line. What was said once is remembered, so that every later command and the web app use the same; what is said later
-takes its place.
+"""From what an owner says about its line to the coordinator (`--via`, `--ca`, `--proxy`, `--client-certificate`) to
+that line. It is remembered, so that every later command and the web app use the same; what is said later replaces it.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from blindlabel.transport.client import ENVIRONMENT, HttpTransport, show_certifi
 from blindlabel.transport.folder import FolderTransport
 
 VIA, AUTHORITY, PROXY, CERTIFICATE = "via", "authority", "proxy", "client_certificate"
-"""What the store calls the address, the certificate to trust (its text), the proxy, and the file to show."""
+"""The store's names for the address, the certificate to trust (its text), the proxy, and the file to show."""
 
 
 @dataclass(frozen=True)
 class Reaching:
-    """What an owner says of its line; what is empty stays as it is remembered."""
+    """What an owner says about its line; empty fields stay as they are remembered."""
 
     via: str = ""
     authority: Path | None = None
@@ -33,11 +32,11 @@ class Reaching:
     """An address, or `environment`, or `none`."""
     certificate: Path | None = None
     insecure: bool = False
-    """Take an address over which the token can be read."""
+    """Accept an address over which the token can be read."""
 
     def settings(self, invited: str | None = None) -> dict[str, str]:
-        """What is to be remembered, or a sentence about what is wrong with it. Who joins needs an address: its own, or
-        the one that it was invited to.
+        """What to remember; an `InputError` about what is wrong with it. An owner that joins needs an address: its own,
+        or that of the invitation.
         """
         said = {}
         if self.via or invited is not None:
@@ -93,7 +92,7 @@ def remember(store: Store, said: Reaching) -> None:
 
 
 def checked_via(via: str, *, insecure: bool = False) -> str:
-    """The same text, or a sentence about what is wrong with it."""
+    """The same text; an `InputError` about what is wrong with it."""
     if via.startswith("folder:"):
         if not Path(via.removeprefix("folder:")).is_dir():
             raise InputError(f"There is no folder {via.removeprefix('folder:')}.")
@@ -114,7 +113,7 @@ def _checked_proxy(proxy: str) -> str:
 
 
 def absolute(via: str) -> str:
-    """The same way from wherever later commands are run."""
+    """The same address, wherever later commands are run."""
     return f"folder:{Path(via.removeprefix('folder:')).resolve()}" if via.startswith("folder:") else via
 
 
@@ -129,7 +128,7 @@ def read_authority(path: Path) -> str:
 
 
 def is_in_clear(address: str) -> bool:
-    """Whether what travels to this address can be read on its way: HTTP to another machine."""
+    """Whether what travels to this address can be read in transit: HTTP to another machine."""
     if not address.startswith("http://"):
         return False
     host = urlsplit(address).hostname or ""

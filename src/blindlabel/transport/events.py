@@ -1,14 +1,14 @@
-"""What the coordinator's server writes down: one JSON object a line, with the time, a level, what happened, and figures
-about it. Never a content, a token, or a traceback, which could hold either.
+"""What the coordinator's server logs: one JSON object per line, with the time, a level, what happened, and figures
+about it. Never any content, token or traceback, which could hold either.
 
-Figures of a running coordinator for Prometheus, in its text format, on a port of this machine only.
+It also serves figures of a running coordinator to Prometheus, in its text format, on a port of this machine only.
 
     blindlabel_up 1
     blindlabel_studies{state="open"} 2
     blindlabel_requests_total{route="/v1/messages",status="200"} 17
 
-Counters begin with the process. Open studies are named: their round, what they wait for, and when each owner was last
-heard of.
+Counters begin with the process. For open studies there are their round, what they wait for, and when each owner was
+last heard from.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from blindlabel.protocol.next_steps import of_coordinator
 
 
 def log_event(log: logging.Logger, level: int, event: str, **facts: object) -> None:
-    """Write down what happened."""
+    """Log what happened."""
     log.log(level, json.dumps({"event": event, **facts}, ensure_ascii=False))
 
 
 def failure(error: BaseException) -> dict[str, str]:
-    """What may be said about an error: its kind, and its sentence where it was written for people."""
+    """What may be logged about an error: its kind and, if it was written for people, its sentence."""
     said = {"sentence": str(error)} if isinstance(error, (InputError, OutsideError)) else {}
     return {"kind": type(error).__name__, **said}
 
 
 class JsonLines(logging.Formatter):
-    """Every entry as one line of JSON, also those of libraries."""
+    """Every entry as one line of JSON, including those of libraries."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """One entry."""
         text = record.getMessage()
         try:
             facts = json.loads(text)
@@ -89,7 +89,7 @@ class Counted:
 
 
 def text(coordinator: Service, counted: Counted) -> str:
-    """All figures now."""
+    """All current figures."""
     lines = [*_head("blindlabel_up", "gauge", "Whether the database answers.")]
     try:
         studies, unserved = coordinator.store.studies(), coordinator.unserved()
@@ -133,11 +133,11 @@ def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
 
 @contextmanager
 def listening(coordinator: Service, counted: Counted, port: int, host: str = "127.0.0.1") -> Iterator[int]:
-    """Answer `GET /metrics` on a port, beside whatever else goes on; gives the port."""
+    """Answer `GET /metrics` on a port in the background; yields the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            """The figures, or nothing."""
+            """Answer with the figures, or with 404."""
             found = self.path == "/metrics"
             content = text(coordinator, counted).encode() if found else b""
             self.send_response(200 if found else 404)
@@ -147,7 +147,7 @@ def listening(coordinator: Service, counted: Counted, port: int, host: str = "12
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Figures are asked for often; that is no event."""
+            """Do not log requests for figures: they are frequent."""
 
     try:
         server = ThreadingHTTPServer((host, port), Handler)

@@ -9,11 +9,11 @@ same bytes as over HTTP.
         to-<owner>/refused-<file>-<hash>.txt     why it refused a file with this content: a code, then a sentence
         bodies/<hash>                            large bodies, whoever made them, each sealed or locked
 
-Files appear whole (written under another name and renamed) and all but the standings are never changed, so copying the
-folder at any moment is safe, and copying it twice does no harm. Only files of exactly these names count: sync programs
-and sticks leave others beside them. A file that is lost, cut or damaged is written again by whoever it comes from. A
-refusal names the content of what was refused, so the next, good copy is taken in. Nothing is deleted here; `blindlabel
-owner delete` and `coordinator delete` say what is left to remove by hand.
+Files appear whole (written under another name and renamed) and, except for the standings, never change. So copying the
+folder is safe at any moment, and copying it twice does no harm. Only files with exactly these names count: sync
+programs and sticks leave others beside them. A file that is lost, cut or damaged is written again by whoever it comes
+from. A refusal names the content of what was refused, so the next, good copy is taken in. Nothing is deleted here;
+`blindlabel owner delete` and `coordinator delete` say what is left to remove by hand.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _STANDING = "standing.json"
 _FROM_OWNER = re.compile(r"[0-9]{6}-[0-9a-f]{8}\.message")
 
 FileVersion = tuple[Path, int, int, int]
-"""A file, its size, and when it was written; by the second time it was copied here, as copies keep the first."""
+"""A file, its size, when it was written and when it was copied here: copies keep the first of these times."""
 
 S = TypeVar("S", bound=Shape)
 
@@ -79,8 +79,8 @@ class FolderTransport:
         """Nothing is open."""
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:
-        """Put a message into the folder and, before it, its bodies; again where what lies there is not whole. Raises
-        the refusal where the coordinator has refused exactly this.
+        """Put a message into the folder and, before it, its bodies; again if what is there is incomplete. Raises the
+        coordinator's refusal, if it has refused exactly this.
         """
         message = messages.parse(wire).message
         self._check_life(joins=message.kind == "join")
@@ -118,7 +118,7 @@ class FolderTransport:
             own.touch()
 
     def _is_sent(self, number: int) -> bool:
-        """Whether this workspace should be able to open a message: those to one that was lost may lie here too."""
+        """Whether this workspace should be able to open a message: messages to a lost workspace may lie here too."""
         standing = _said(Standing, self._place.to_owner(self._owner) / _STANDING)
         if standing is None or number > 1:
             return standing is None or number <= standing.sent
@@ -148,7 +148,7 @@ class FolderTransport:
 
     def _check_life(self, *, joins: bool = False) -> None:
         """Refuse to go on beside another copy of the same workspace: one that this life does not follow, and that has
-        written here within `ONE_LIFE`. On a stick that is carried nobody can be heard.
+        written here within `ONE_LIFE`. On a carried stick nobody can be heard.
         """
         file, mine = self._place.from_owner(self._owner) / _STANDING, self._life
         other = _said(_OwnerStanding, file)
@@ -177,8 +177,8 @@ class FolderTransport:
 
 
 class FolderServer(Background):
-    """The coordinator's side: takes in what owners put into the folder, and puts its own messages there. Nothing that
-    goes wrong in one study stops another's.
+    """The coordinator's side: accepts what owners put into the folder, and puts its own messages there. Nothing that
+    goes wrong in one study stops another.
     """
 
     def __init__(self, coordinator: Service, folder: Path) -> None:
@@ -202,7 +202,7 @@ class FolderServer(Background):
             time.sleep(2 * _POLL)
 
     def studies(self) -> list[str]:
-        """Those that go on, and those with a folder: what lies there is kept as it was left."""
+        """Open studies, and those with a folder: what lies there is kept as it was left."""
         rows = self._coordinator.store.studies()
         return [row.study for row in rows if not row.ended or _StudyFolder(self._folder, row.study).root.is_dir()]
 
@@ -224,7 +224,7 @@ class FolderServer(Background):
         return happened
 
     def _take(self, path: Path, study: str, place: _StudyFolder, owner: str) -> bool:
-        """Take in a file, unless that was done or refused before."""
+        """Accept a file, unless it was accepted or refused before."""
         key = _version(path)
         if key is None or key in self._known:
             return False
@@ -238,7 +238,7 @@ class FolderServer(Background):
             if key[1] > most:
                 raise MalformedMessage("The file is larger than a message can be.")
             happened = self._message(study, place, owner, content)
-        except (TooEarly, Unreachable, BodyDamaged):
+        except (TooEarly, Unreachable):
             return False  # a body that was damaged on its way may come again
         except ProtocolError as error:
             happened = place.put(refusal, f"{error.code}\n{error}\n".encode())
@@ -248,7 +248,7 @@ class FolderServer(Background):
         return happened
 
     def _message(self, study: str, place: _StudyFolder, owner: str, letter: bytes) -> bool | None:
-        """Take in a message; None: not now, look again later."""
+        """Accept a message; None: not now, look again later."""
         wire = self._coordinator.unseal(letter)
         message = messages.parse(wire).message
         _check_place(message, study, owner)
@@ -258,7 +258,9 @@ class FolderServer(Background):
         return self._coordinator.receive(wire)
 
     def _put_out(self, study: str, place: _StudyFolder) -> bool:
-        """Every message to every owner lies there as it was made, with its bodies as far as they are still here."""
+        """Put every message to every owner into the folder as it was made, with those of its bodies that are still
+        here.
+        """
         happened = False
         for owner in self._coordinator.agreement(study).owners:
             file = place.from_owner(owner) / _STANDING
@@ -295,9 +297,9 @@ class _StudyFolder:
     def __init__(self, folder: Path, study: str) -> None:
         self.root = folder / study[:16]
         self._good: set[FileVersion] = set()
-        """Bodies whose content was looked at."""
+        """Bodies whose content has been checked."""
         self._left: dict[Path, tuple[str, tuple[Path, ...]]] = {}
-        """Own messages that were put here, by digest and receiver's key, with their bodies."""
+        """The coordinator's messages that were put here, by digest and receiver's key, with their bodies."""
 
     def from_owner(self, owner: str) -> Path:
         return self.root / f"from-{owner}"
@@ -353,7 +355,7 @@ class _StudyFolder:
 
 
 def _said(kind: type[S], path: Path) -> S | None:
-    """What somebody says in a file about itself, or None if there is nothing that can be read."""
+    """What a party says about itself in a file, or None if there is nothing readable."""
     try:
         return kind.model_validate_json(_read(path, messages.LARGEST))
     except (OutsideError, ValidationError):

@@ -1,16 +1,16 @@
 """The front of the coordinator's server: who may hold a connection, and for how long, before anybody has signed in.
 
-uvicorn waits for a request for ever (docs/decisions/0105). This is its own protocol, with what it lacks:
+uvicorn waits for a request forever (docs/decisions/0105). This is its own protocol class, with what it lacks:
 
 - the head of a request, the beginning of TLS before it, and what is left of a body that nobody wants has to come within
   `head_seconds`;
 - a body has to come, and an answer to be read, at `slowest` bytes a second, after `body_seconds`;
-- an address may hold `address_connections` connections, and all together `connections`. One more ends the
-  oldest that waits for something from outside: for a head, or for the body of a caller that has not signed in. Where
-  all are busy with requests, the new one is ended. A proxy's address is not counted: it speaks for many.
+- an address may hold `address_connections` connections, and all addresses together `connections`. One more ends the
+  oldest that waits for something from outside: for a head, or for the body of a caller that has not signed in. If all
+  are busy with requests, the new one is ended. A proxy's address is not counted: it speaks for many.
 
-What is late is found once a second, by looking at every connection. When the server stops, polls are answered at once,
-and bodies under way are cut off: they go on where they ended.
+Late connections are found by looking at all of them once a second. When the server stops, polls are answered at once,
+and bodies under way are cut off: they continue where they ended.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from blindlabel.transport.server_limits import ServerLimits
 _EVERY = 1.0
 """Seconds between two looks."""
 _MOST_UNHEARD = 2**22
-"""Bytes that may still come of a request that has been answered; whoever sends more does not listen."""
+"""Bytes that may still arrive of a request that has been answered; a caller that sends more is not listening."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -49,12 +49,12 @@ class Front:
     ) -> None:
         self.limits, self.tls, self._proxies, self._clock = limits, tls, proxies, clock
         self.open: dict[_Connection, None] = {}
-        """The oldest first."""
+        """Open connections, the oldest first."""
         self._is_looking = False
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What uvicorn has to be told."""
+        """The settings for uvicorn."""
         return {
             "http": partial(_Connection, self),
             "loop": "asyncio",  # uvloop reads before TLS can begin
@@ -65,7 +65,7 @@ class Front:
         }
 
     def admit(self, new: _Connection) -> bool:
-        """Whether there is room for a connection, or could be made."""
+        """Whether there is room for a connection, or room could be made."""
         same = [one for one in self.open if one.address == new.address]
         if any(ipaddress.ip_address(new.address) in network for network in self._proxies):
             same = []
@@ -81,7 +81,7 @@ class Front:
         return True
 
     def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End the connections whose other side has not done in time what it has to do; and again after a second."""
+        """End connections whose other side has not done in time what it has to do, and look again after a second."""
         now = self._clock()
         for one in [one for one in self.open if one.is_late(now)]:
             one.end()
@@ -120,7 +120,9 @@ class _Connection(H11Protocol):
         try:
             encrypted = await self.loop.start_tls(transport, self, context, server_side=True)
         except OSError as error:
-            traceback.clear_frames(error.__traceback__)  # a circle that would keep a quarter of a megabyte for a while
+            traceback.clear_frames(
+                error.__traceback__
+            )  # a reference cycle that would keep a quarter of a megabyte for a while
         if encrypted is None or encrypted.is_closing():
             self.end()
             return
@@ -178,7 +180,7 @@ class _Connection(H11Protocol):
         return now - self._since > self._seconds + rate
 
     def _expected(self) -> tuple[tuple[object, ...], float]:
-        """What the other side has to do now, and within how many seconds; the same until it has done it."""
+        """What the other side has to do now, and within how many seconds; unchanged until it has done it."""
         limits, cycle = self._front.limits, cast("RequestResponseCycle | None", self.cycle)
         if cycle is None:
             return ("head",), limits.head_seconds

@@ -1,4 +1,4 @@
-"""What the coordinator's server says, as both ends read it; messages and bodies themselves are not in it."""
+"""The replies of the coordinator's server, for both ends; messages and bodies themselves are not among them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Refusal(BaseModel):
 
 
 class Accepted(BaseModel):
-    """A message was taken in; `new` is false for one that was there already."""
+    """A message was accepted; `new` is false for one that was there already."""
 
     new: bool
 
 
 class Arrived(BaseModel):
-    """How much of a body is there."""
+    """How much of a body has arrived."""
 
     received: NonNegativeInt
     complete: bool

@@ -7,9 +7,8 @@
   own upload has arrived, `GET` gives a body or a range of it.
 - `GET /health` says that the database answers, and how the coordinator's own work goes.
 
-Bodies go straight to disk and can be continued at any byte. Everything has a size limit, every caller a rate limit.
-Logs are lines of JSON with method, route, status, sizes and times; never a content, a token or an address with a
-secret.
+Bodies go straight to disk and can be continued at any byte. Everything has a size limit, and every caller a rate limit.
+Logs are lines of JSON with method, route, status, sizes and times; never any content, token or address with a secret.
 
 Beside it the coordinator's own work goes on (`background`).
 """
@@ -55,19 +54,15 @@ _STATUS = {
 }  # fmt: skip
 
 _LIVES = 1000
-"""Characters of the names of lives that one request says."""
+"""Characters of the names of lives that are read from one request."""
 
 StudyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The agreement's hash.")]
 BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of the body, 32 bytes in hexadecimal.")]
 Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
 Offset = Annotated[int, Query(ge=0, le=2**42, description="Where the request begins in the body.")]
 Authorization = Annotated[str | None, Header(description="`Bearer` and the owner's token.")]
-_BINARY = {
-    "requestBody": {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        "required": True,
-    }
-}
+_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_BINARY = {"requestBody": {"content": _BYTES, "required": True}}
 
 _STRANGER = "The message carries no token that is known here, and is no join."
 
@@ -211,7 +206,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
             left = 0.0 if hasattr(request.state, "is_stopping") else until - time.monotonic()
             if found or left <= 0 or await request.is_disconnected():
                 request.state.idle = not found
-                if waited:  # what was so when it came may not be so any more
+                if waited:  # what was true when the request came may have changed
                     standing = await run_in_threadpool(coordinator.hears, study, owner, known)
                 letters = coordinator.letters(study, owner)
                 return Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
@@ -230,7 +225,7 @@ def _add_body_routes(app: FastAPI, server: _Server, refusals: dict[int | str, di
         owner = await server.caller(request, study, authorization)
         bodies, blob = coordinator.store.bodies(study), Blob(hash=hash, length=length)
         received = await run_in_threadpool(bodies.received, blob, owner)
-        # all bytes may be there and not checked yet, where a process died over it
+        # all bytes may be there and not yet checked, if a process died over it
         complete = await run_in_threadpool(bodies.has_from, blob, owner)
         return Arrived(received=received, complete=complete)
 
@@ -277,7 +272,7 @@ def _add_upload_route(app: FastAPI, server: _Server, refusals: dict[int | str, d
 
 
 class CannotServe(OutsideError):
-    """The server is up, and cannot do its work."""
+    """The server is up, but cannot do its work."""
 
 
 class DiskFull(OutsideError):
@@ -325,8 +320,8 @@ async def _refuse(_request: Request, error: Exception) -> JSONResponse:
 
 
 class _Logged:
-    """Counts every request once its answer has been sent, and writes a line for it; none for a poll that brings
-    nothing, so that the log of a study that waits does not grow.
+    """Counts every request once its answer has been sent, and logs it, except for polls that bring nothing: the log of
+    a waiting study must not grow.
     """
 
     def __init__(self, app: ASGIApp, counted: Counted) -> None:

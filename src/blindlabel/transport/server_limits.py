@@ -1,5 +1,5 @@
-"""How much a coordinator's server takes: every limit in one place, and the first of them, the size of a request and the
-rate of requests. `front` holds those of connections.
+"""How much a coordinator's server accepts: every limit in one place, and two that are enforced here, the size and the
+rate of requests. `front` enforces those of connections.
 
 A request that says it is too large is refused before anything looks at it, token and sign-in included; one that does
 not say so is cut off while it streams. deploy/Caddyfile sets the same sizes before the server. Every caller has a
@@ -21,12 +21,12 @@ from blindlabel.protocol.letters import LARGEST_LETTER
 
 
 class TooLarge(OutsideError):
-    """More bytes than the server takes."""
+    """More bytes than the server accepts."""
 
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """Everything that is bounded, in one place."""
+    """Every limit, in one place."""
 
     largest_body: int = 16 * 2**30
     """Bytes of one body."""
@@ -37,15 +37,15 @@ class ServerLimits:
     largest_head: int = 2**14
     """Bytes of a request before its body."""
     connections: int = 500
-    """Open at once."""
+    """Connections that may be open at once."""
     address_connections: int = 64
-    """Of them, from one address."""
+    """Connections from one address."""
     head_seconds: float = 15.0
-    """In which the head of a request has to come."""
+    """Seconds in which the head of a request has to arrive."""
     body_seconds: float = 20.0
-    """After which a body has to come, and an answer to be read, at the slowest rate."""
+    """Seconds after which a body has to arrive, and an answer has to be read, at the slowest rate."""
     slowest: float = 1024.0
-    """Bytes a second."""
+    """Bytes per second."""
     owner_bytes: int = 64 * 2**30
     """Bytes of an owner's bodies in one study that are still needed, together."""
     owner_bodies: int = 10_000
@@ -54,11 +54,11 @@ class ServerLimits:
     look_again: float = 1.0
     """Seconds after which it looks by itself: another process over the same database may have made a message."""
     requests_per_second: float = 100.0
-    """Of one caller, with a burst of four times as many."""
+    """Requests of one caller, with a burst of four times as many."""
     joins_per_second: float = 5.0
-    """Of one address, for requests without a token."""
+    """Requests without a token from one address."""
     free_disk: int = 2**28
-    """Bytes that stay free; uploads beyond are refused."""
+    """Bytes of the disk that stay free; uploads that need them are refused."""
 
     def of_request(self, method: str, path: str) -> int:
         """Bytes that a request may have."""
@@ -126,7 +126,7 @@ async def _refuse(send: Send, status: int, sentence: str, *more: tuple[bytes, by
 
 
 class TooManyRequests(OutsideError):
-    """The caller asks too often. Wait a second and go on."""
+    """The caller asks too often, and should wait a second."""
 
 
 class RateLimit:

@@ -1,4 +1,6 @@
-"""The annotation window: one own record, its question, the verdict about it, and going from record to record."""
+"""The annotation window: one of the owner's records, its question, the verdict on it, and going from record to
+record.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,6 @@ from nicegui import run, ui
 from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.chain import term_text
-from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
@@ -46,10 +47,10 @@ class Annotation:
         self._suggestion: str | None = None
         self._loaded = ""
         self._base = ""
-        """The newest text about the record that this tab knows of: what it writes goes over that and nothing else."""
+        """The newest text about the record that this tab knows: it only overwrites this text, no other."""
         self._last = Written("", 0, "", 0)
         self._confirming = ""
-        """The text that will be saved in spite of a bad verdict when saving is asked for again."""
+        """The text that will be saved despite a bad verdict when the person saves again."""
         self._build()
 
     @property
@@ -78,7 +79,7 @@ class Annotation:
     # Opening and leaving
 
     async def open(self, record: int, order: Sequence[int] | None = None) -> None:
-        """Show a record; `order` is how the list stands, for going on from here."""
+        """Show a record; `order` is the order of the list, for going on from here."""
         task = self.seat.task(record)
         if task is None:
             return
@@ -130,7 +131,7 @@ class Annotation:
         self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
 
     def put(self, question: str) -> None:
-        """Put a question in, as a suggestion, to be changed here."""
+        """Put a question in, like a suggestion, to be changed here."""
         self._show_suggestion(question, "")
 
     def close(self, *, by_history: bool = False) -> None:
@@ -143,7 +144,7 @@ class Annotation:
         self._on_leave()
 
     async def refresh(self) -> None:
-        """The round has changed under us: leave a record that is not asked any more, and fix what is handed in."""
+        """The round has changed: leave a record that is no longer asked about, and lock what is handed in."""
         if self._record is None:
             return
         task = self.seat.task(self._record)
@@ -179,8 +180,8 @@ class Annotation:
         return self._record is None or (written.key, written.serial) != (self._last.key, self._last.serial)
 
     def _keep(self, written: Written) -> None:
-        """Keep what is typed, unless somebody else has written meanwhile and nothing is decided: then it waits in the
-        tab.
+        """Keep what is typed, unless somebody else has written in the meantime and nothing is decided: then it waits in
+        the tab.
         """
         assert self._record is not None
         if self._overtaken.now is not None:
@@ -309,7 +310,7 @@ class Annotation:
             tell("Saved.")
 
     async def _tell_truth(self, own: OwnRecord, task: Task | None) -> bool:
-        """In practice: show what the saved question does; whether that was not shown before."""
+        """In practice: show what the saved question does; returns whether that was not shown before."""
         practice = self._app.practice
         if practice is None or task is None or task.question is None or task.question == self._truth.told:
             return False
@@ -363,7 +364,7 @@ class Annotation:
         self._pane.editor.replace(question, quietly=True)
 
     def _chosen(self, question: str, *, suggested: bool = False) -> None:
-        """One of the choices of a later round was taken, or the better question of a practice."""
+        """Somebody took one of the choices of a later round, or the better question of a practice."""
         if self._record is None or self._why_fixed(self._record):
             return
         if suggested:
@@ -410,21 +411,18 @@ class Annotation:
     # The verdict
 
     async def _judge(self, checked: Question | None, question: str) -> None:
-        """Show the verdict; at once where the table is ready, else when it is."""
-        formula = checked.formula if checked is not None else None
-        if checked is None or formula is None:
+        """Show the verdict: at once if the table is ready, otherwise as soon as it is."""
+        if checked is None or checked.formula is None:
             return
         if not self._app.judging.ready:
             self._pane.verdict.clear("Reading your table…")
         last, record = self._last, self._record
         verdict = await self._verdict_of(checked, question)
-        cost = await run.io_bound(self._app.judging.cost, formula)
         if verdict is not None and record is not None and (last, record) == (self._last, self._record):
-            self._pane.verdict.show(verdict, self._cache.record(record), checked, cost or "")
+            self._pane.verdict.show(verdict, self._cache.record(record), checked)
 
     async def _verdict_of(self, checked: Question, question: str) -> Verdict | None:
-        formula: Formula | None = checked.formula
-        if formula is None or self._record is None:
+        if checked.formula is None or self._record is None:
             return None
         own = self._cache.record(self._record)
         return await run.io_bound(self._app.judging.verdict, own, question)

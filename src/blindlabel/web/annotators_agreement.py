@@ -1,7 +1,7 @@
 """How far several annotators of one owner are, and how far two of them agree about the same record.
 
-Two questions about one record are compared by what they say of the owner's own rows, that record included: the same
-figures as between owners, but inside one house and before anything is asked.
+Two questions about one record are compared by what they say about the owner's own rows, including that record: the same
+figures as between owners, but within one organisation and before anything is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TeamStanding:
     """Questions by who saved them."""
     doubled: DoubledStanding
     practice: dict[str, PracticeResult]
-    """What the practice of those who have practised came to."""
+    """The results of those who have practised."""
 
     def to_json(self) -> dict[str, Any]:
         """As the command prints it."""

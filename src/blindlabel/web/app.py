@@ -1,12 +1,12 @@
 """One app over one workspace: what all its tabs share, and a seat for each person at it.
 
 The sampled records and the questions of the round are kept in memory (`CachedWorkspace`), and read again only when the
-workspace's state has changed (`owner run` took in a round), so that opening, checking and saving stay quick with
+workspace's state has changed (`owner run` received a round), so that opening, checking and saving stay quick with
 thousands of records.
 
 A seat says which records are a person's, in which order they go through them, and keeps what they write. For most
-records a person writes the question that is asked. Where somebody else has been asked first and this person second (see
-`storage.team`), what is written goes to the second question, and the first is not shown.
+records a person writes the question that is asked. If somebody else is asked first and this person second (see
+`storage.annotations.Team`), this person writes the second question, and the first is not shown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from fastapi import Request
@@ -29,7 +30,6 @@ from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
-from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
 from blindlabel.storage.round_questions import RoundProgress, task_of
 from blindlabel.storage.workspace import Workspace
@@ -49,14 +49,18 @@ class CachedWorkspace:
         self.workspace = workspace
         self.annotations = Annotations(workspace)
         self.edition = 0
-        """Grows whenever something to be shown has changed."""
+        """Grows whenever something that is shown has changed."""
         self.team = team_of(workspace)
-        self._version = -1
-        self._state = workspace.state()
-        self._records: list[OwnRecord] = []
+        self.version = -1
+        """Of the protocol's state, which is `state`."""
+        self.state = workspace.state()
+        self.records: list[OwnRecord] = []
+        """All sampled records."""
         self._searchable: list[str] = []
-        self._tasks: dict[int, Task] = {}
-        self._seconds: dict[int, Task] = {}
+        self.tasks: dict[int, Task] = {}
+        """What is to be asked in this round, by record, in the order of the sample."""
+        self.seconds: dict[int, Task] = {}
+        """The second questions, by record."""
         self._marks: dict[int, Mark] = {}
         self._earlier: dict[tuple[int, int], Task] = {}
         """Tasks of earlier rounds, by round and record."""
@@ -68,117 +72,94 @@ class CachedWorkspace:
     def refresh(self) -> bool:
         """Read again what other processes changed; True if something did."""
         version = self.workspace.version()
-        if version == self._version and (self._records or not self._state.sample):
+        if version == self.version and (self.records or not self.state.sample):
             return self._catch_up()
-        self._version = version
-        self._state = self.workspace.state()
-        if not self._records:
-            self._records = self.workspace.records()
-            self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
+        self.version = version
+        self.state = self.workspace.state()
+        if not self.records:
+            self.records = self.workspace.records()
+            self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self.records]
         self.reread()
         return True
 
     def reread(self) -> None:
         """Read the questions again: another process may have written some."""
-        self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
-        self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
+        self.tasks = {task.record: task for task in self.workspace.tasks()} if self.records else {}
+        self.seconds = self.annotations.seconds(list(self.tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
-        self._writing = self.annotations.drafters(self._state.round)
-        self._newest = self.workspace.written_since(self._state.round, float("inf"))[1:]
-        before = [task for number in range(1, self._state.round) for task in self.workspace.tasks(number)]
+        self._writing = self.annotations.drafters(self.state.round)
+        self._newest = self.workspace.written_since(self.state.round, float("inf"))[1:]
+        before = [task for number in range(1, self.state.round) for task in self.workspace.tasks(number)]
         self._earlier = {(task.round, task.record): task for task in before}
         self.edition += 1
 
     def _catch_up(self) -> bool:
-        """Take over what another process wrote; True if something was."""
-        rows, count, latest = self.workspace.written_since(self._state.round, self._newest[1])
+        """Take over what another process wrote; True if there was anything."""
+        rows, count, latest = self.workspace.written_since(self.state.round, self._newest[1])
         if (count, latest) == self._newest:
             return False
         known, self._newest = self.edition, (count, latest)
         for row in rows:
-            before = self._tasks.get(row.record)
+            before = self.tasks.get(row.record)
             now = task_of(row.record, row.round, before.back if before else "", {(row.round, row.record): row})
             if before and (now.draft, now.question, now.author) != (before.draft, before.question, before.author):
-                self._writing = self.annotations.drafters(self._state.round)
+                self._writing = self.annotations.drafters(self.state.round)
                 self.put(replace(now, previous=before.previous))
-        if count != sum(task.state != "open" for task in self._tasks.values()):
+        if count != sum(task.state != "open" for task in self.tasks.values()):
             self.reread()  # something was discarded
         return self.edition != known
 
     def writer(self, record: int) -> str:
-        """Who wrote the newest text about a record, where a name is known."""
-        task = self._tasks.get(record)
+        """Who wrote the newest text about a record, if a name is known."""
+        task = self.tasks.get(record)
         if task is None or task.state == "open":
             return ""
         return task.author if task.state == "saved" else self._writing.get(record, task.author)
 
     def writes(self, record: int, name: str) -> None:
-        """Somebody is writing about a record."""
+        """Note that somebody is writing about a record."""
         self._writing[record] = name
-
-    @property
-    def version(self) -> int:
-        """Of the protocol's state."""
-        return self._version
-
-    @property
-    def state(self) -> OwnerState:
-        """The protocol's view."""
-        return self._state
-
-    @property
-    def records(self) -> list[OwnRecord]:
-        """All sampled records."""
-        return self._records
-
-    @property
-    def tasks(self) -> dict[int, Task]:
-        """What is to be asked in this round, by record, in the order of the sample."""
-        return self._tasks
-
-    @property
-    def seconds(self) -> dict[int, Task]:
-        """The second questions, by record."""
-        return self._seconds
 
     @property
     def writable(self) -> bool:
         """Whether questions of the current round can still change."""
-        return bool(self._tasks) and not self._state.rounds[-1].handed_in and self._state.truth is None
+        return bool(self.tasks) and not self.state.rounds[-1].handed_in and self.state.truth is None
 
     def progress(self) -> RoundProgress:
-        """Where this owner stands, from memory."""
+        """How far this owner is, from memory."""
         count = dict.fromkeys(STATES, 0)
-        for task in self._tasks.values():
+        for task in self.tasks.values():
             count[task.state] += 1
-        rounds = self._state.rounds
+        rounds = self.state.rounds
         return RoundProgress(
-            self._state.round,
+            self.state.round,
             self.workspace.agreement.rounds,
-            len(self._tasks),
+            len(self.tasks),
             count["open"],
             count["draft"],
             count["saved"],
             bool(rounds) and rounds[-1].handed_in,
-            self._state.truth is not None,
+            self.state.truth is not None,
         )
 
     def task(self, record: int) -> Task | None:
         """What is to be asked about a record in this round, or None if it is not asked."""
-        return self._tasks.get(record)
+        return self.tasks.get(record)
 
     def record(self, record: int) -> OwnRecord:
-        """An own record by its place in the sample."""
-        return self._records[record]
+        """One of the owner's records, by its place in the sample."""
+        return self.records[record]
 
     def source_before(self, record: int, text: str) -> str:
-        """Where a question came from that is kept as it was asked in the round before, or empty if it is another."""
-        before = self._earlier.get((self._state.round - 1, record))
+        """The source of a question that is kept as it was asked in the previous round; empty if it is a
+        different one.
+        """
+        before = self._earlier.get((self.state.round - 1, record))
         return before.source if before is not None and before.question == text else ""
 
     def back(self, round: int, record: int) -> Back:
         """Why a record came back in a round."""
-        task = self._tasks.get(record) if round == self._state.round else self._earlier.get((round, record))
+        task = self.tasks.get(record) if round == self.state.round else self._earlier.get((round, record))
         return "" if task is None else task.back
 
     def has_words(self, record: int, words: list[str]) -> bool:
@@ -199,26 +180,23 @@ class CachedWorkspace:
 
     def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
-        return (
-            _blank(check_question(self.workspace.agreement, text))
-            if not text.strip()
-            else check_question(self.workspace.agreement, text)
-        )
+        checked = check_question(self.workspace.agreement, text)
+        return checked if text.strip() else _blank(checked)
 
     def save_many(
         self, texts: dict[int, str], source: str, author: str = "", was: Mapping[int, str] | None = None
     ) -> list[tuple[Task, Task]]:
-        """Many questions at once, checked before; what each task was and what it became."""
+        """Save many questions that have been checked; returns what each task was and what it became."""
         self.workspace.save_questions(texts, source, author, was)
         changes = []
         for record, text in texts.items():
-            before = self._tasks[record]
+            before = self.tasks[record]
             self.put(replace(before, draft=text, question=text, state="saved", source=source, author=author))
-            changes.append((before, self._tasks[record]))
+            changes.append((before, self.tasks[record]))
         return changes
 
     def take_back(self, changes: list[tuple[Task, Task]]) -> list[int]:
-        """Undo changes, but for records that have changed again since; the records that were left alone."""
+        """Undo changes, except for records that have changed again since; returns the records that were left alone."""
         done = set(self.workspace.take_back(changes))
         for before, _ in changes:
             if before.record in done:
@@ -234,7 +212,7 @@ class CachedWorkspace:
 
     def put(self, task: Task, *, second: bool = False) -> None:
         """Take over what was written."""
-        (self._seconds if second else self._tasks)[task.record] = task
+        (self.seconds if second else self.tasks)[task.record] = task
         self.edition += 1
 
 
@@ -257,9 +235,9 @@ class Row:
     verdict: Verdict | None
     mark: Mark
     asked: str
-    """Who is asked about it, where that is one person."""
+    """Who is asked about it, if that is one person."""
     writer: str
-    """Who wrote what stands there."""
+    """Who wrote the text that is there."""
 
     def to_json(self) -> dict[str, object]:
         """As the browser gets it."""
@@ -293,7 +271,7 @@ class Seat:
         return not self.cache.team.names or self.cache.team.is_asked(self.name, record)
 
     def task(self, record: int) -> Task | None:
-        """What this person is to write about a record."""
+        """The task of this person about a record."""
         return (self.cache.seconds if self.is_second(record) else self.cache.tasks).get(record)
 
     # The list
@@ -332,8 +310,8 @@ class Seat:
         return [task for task in tasks if task is not None and task.state != "saved"]
 
     def next_unwritten(self, after: int | None, order: Sequence[int] = ()) -> int | None:
-        """The next record without a saved question behind this one, in this order and from its start again at the end,
-        or None if all have one.
+        """The next record after this one without a saved question, in this order and wrapping around at the end, or
+        None if all have one.
         """
         waiting = {task.record for task in self.unwritten() if task.record != after}
         first = list(order) or list(self.cache.tasks)
@@ -346,7 +324,7 @@ class Seat:
     # Writing
 
     def save_draft(self, record: int, text: str, was: str | None = None) -> None:
-        """Keep a text that is being written; where `was` is given, only over that text (`WrittenMeanwhile`)."""
+        """Keep a text that is being written; with `was`, only over that text (`WrittenMeanwhile`)."""
         task = self.task(record)
         if task is None or task.draft == text:
             return
@@ -363,7 +341,7 @@ class Seat:
         self._put(replace(task, draft=text, state=state))
 
     def save(self, record: int, text: str, source: str = PERSON, was: str | None = None) -> Question:
-        """Make a text the record's question where it has no error; keep it as a draft in any case."""
+        """Make a text the record's question if it has no error; keep it as a draft in any case."""
         checked = self.cache.check(text)
         over = None if was is None else {record: was}
         if not checked.ok:
@@ -380,7 +358,7 @@ class Seat:
         return checked
 
     def discard(self, record: int, was: str | None = None) -> tuple[Task, Task]:
-        """Forget draft and question of a record in this round; what the task was and what it is now."""
+        """Forget draft and question of a record in this round; returns what the task was and what it is now."""
         before = self.task(record)
         assert before is not None
         if self.is_second(record):
@@ -392,7 +370,7 @@ class Seat:
         return before, after
 
     def take_back(self, change: tuple[Task, Task]) -> str:
-        """Undo a change of one record; a sentence where it cannot be undone."""
+        """Undo a change to one record; a sentence if it cannot be undone."""
         before, after = change
         if not self.is_second(before.record):
             return "It has changed again since, so it stays." if self.cache.take_back([change]) else ""
@@ -407,7 +385,7 @@ class Seat:
         self.cache.put(task, second=self.is_second(task.record))
 
 
-_BACK: dict[Back, str] = {"": "", "disagreed": "yes", "loose": "too loose", "kept": "no, it stands"}
+_BACK: dict[Back, str] = {"": "", "disagreed": "disagreed", "loose": "too loose", "kept": "it stands"}
 
 
 def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
@@ -450,7 +428,7 @@ class Uploads:
         return ticket
 
     def take(self, tickets: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Name and content of what was handed over."""
+        """The name and content of what was handed over."""
         return [self._waiting.pop(ticket) for ticket in tickets if ticket in self._waiting]
 
 
@@ -474,13 +452,17 @@ class OwnerApp:
         """The practice of a person of this study, or None if there is none and none shall be made."""
         folder = practice_folder(self.workspace, name)
         if name not in self._practices and (make or folder.exists()):
-            made = Practice(folder, nearer(self.workspace.agreement.attributes))
+            made = self.made_practice(folder)
             self._practices[name] = OwnerApp(made.workspace, made, "/practice")
         return self._practices.get(name)
 
+    def made_practice(self, folder: Path) -> Practice:
+        """A practice in this folder."""
+        return Practice(folder, nearer(self.workspace.agreement.attributes))
+
     def truths(self) -> dict[str, AgreedTruth]:
-        """After the end: the ground truth with every other owner; empty while its labels are still on their
-        way, and where the agreement releases none.
+        """After the end: the ground truth with every other owner; empty while its labels are still on their way, or if
+        the agreement releases none.
         """
         truth = self.cache.state.truth
         if truth is None or self.workspace.agreement.release == "none":
@@ -490,7 +472,7 @@ class OwnerApp:
         return truths_of_owner(self.workspace)
 
     def prepare(self) -> None:
-        """Read the table and judge all saved questions, in a thread beside."""
+        """Read the table and judge all saved questions, in a thread of its own."""
 
         def work() -> None:
             self.judging.warm_up()
@@ -499,7 +481,7 @@ class OwnerApp:
         threading.Thread(target=work, daemon=True).start()
 
     def judge_saved(self) -> None:
-        """Come to know the verdicts about all saved questions of the round."""
+        """Work out the verdicts on all saved questions of the round."""
         with self._judging_now:
             if self._judged == self.cache.edition:
                 return

@@ -1,14 +1,14 @@
-"""Many records at once: suggest for all open ones, apply a pattern, take questions in from files. Everything is looked
-through before it is saved, the riskiest first, and nothing is chosen that has not been on the screen; all can be undone
-after.
+"""Many records at once: suggest for all open ones, apply a pattern, read questions from files. Everything is reviewed
+before it is saved, the riskiest first, and nothing is selected that has not been on the screen; all of it can be undone
+afterwards.
 
 A pattern is one question for many records, with each record's own words filled in. `{surname}` stands for the record's
 own value of an attribute, as a text in quotes; `{surname 1}` for its first word, `{surname 2}` for the second;
 `{words}` for all words of the record. A record that lacks what a placeholder asks for is left out, with a sentence.
 
-Questions of a round go out and in as a ZIP archive of `<id>.question` files, which `owner run --questions` reads as
-well. A record whose id cannot be a file's name goes by its position, as there. Ids go before positions when files are
-read.
+The questions of a round are written and read as a ZIP archive of `<id>.question` files, which `owner run --questions`
+reads as well. As there, a record whose id cannot be a file name goes by its position, and ids take precedence over
+positions when files are read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
-from blindlabel.web.components import FilePicker, ReviewCards, button, offer_undo, tell, text
+from blindlabel.web.components import FilePicker, ReviewCards, button, counted, offer_undo, tell, text
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
 
@@ -55,7 +55,7 @@ class Filled:
 
 
 def placeholders(pattern: str) -> list[str]:
-    """What stands between braces outside of comments."""
+    """What is between braces, outside comments."""
     return [match.strip() for line in pattern.split("\n") for match in _PLACEHOLDER.findall(line.split("#")[0])]
 
 
@@ -178,7 +178,7 @@ def _text(name: str, content: bytes) -> str:
 
 
 def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:
-    """Save what is right as questions and the rest as drafts, as written by the person at this seat."""
+    """Save what has no error as questions and the rest as drafts, as written by the person at this seat."""
     changes: list[tuple[Task, Task]] = []
     by_name = _names(cache.records)
     saved: dict[int, str] = {}
@@ -207,28 +207,25 @@ def _names(records: list[OwnRecord]) -> dict[str, int]:
 # Looking through
 
 AT_ONCE = 50
-"""Cards that are shown together; the next ones follow when these are done."""
+"""How many cards are shown together; the next ones follow when these are done."""
 
 
 class Review:
-    """A dialog that shows questions for many records, to be accepted all or in part."""
+    """A dialog that shows questions for many records, all or some of which can be accepted."""
+
+    title = ""
 
     def __init__(
-        self,
-        app: OwnerApp,
-        title: str,
-        on_saved: Callable[[], Any],
-        author: Callable[[], str],
-        on_edit: Callable[[int, str], Any],
+        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
     ) -> None:
-        self._app, self._on_saved, self._author, self._on_edit = app, on_saved, author, on_edit
+        self._app, self._seat, self._on_saved, self._on_edit = app, seat, on_saved, on_edit
         self._texts: dict[int, str] = {}
         self._was: dict[int, str] = {}
-        """What stood at each record when these questions were made."""
+        """The text of each record when these questions were made."""
         self._waiting: list[dict[str, Any]] = []
         self._chosen: list[int] = []
-        with ui.dialog().props(f'aria-label="{title}"') as self.dialog, ui.card().classes("sheet widest"):
-            text("h2", title)
+        with ui.dialog().props(f'aria-label="{self.title}"') as self.dialog, ui.card().classes("sheet widest"):
+            text("h2", self.title)
             self.head = ui.element("div").classes("review-head")
             self.note = text("p", "", "quiet")
             self.note.props("role=status")
@@ -239,7 +236,7 @@ class Review:
                 text("span", "J and K move, space chooses, E edits, enter accepts.", "quiet")
 
     async def show(self, texts: dict[int, str], note: str) -> None:
-        """Show these questions; those that fit only their record are chosen once they have been seen."""
+        """Show these questions; those that fit only their record are selected once they have been seen."""
         self._texts, self._waiting = texts, []
         self._was = {record: self._app.cache.tasks[record].draft for record in texts}
         self.note.text = note
@@ -251,7 +248,7 @@ class Review:
             self._show_next()
 
     async def _each(self, doing: str, work: Sequence[Callable[[], T]]) -> list[T]:
-        """Do many things beside the page, and say how far it is."""
+        """Do many things in the background, and show the progress."""
         done: list[T] = []
 
         def all_of_it() -> None:
@@ -261,6 +258,7 @@ class Review:
         def say() -> None:
             self.note.text = f"{doing}: {len(done):,} of {len(work):,}"
 
+        say()
         with self.dialog:
             saying = ui.timer(0.3, say)
         try:
@@ -297,7 +295,7 @@ class Review:
         self._chosen = records
         left = len(self._waiting) - len(self._waiting[:AT_ONCE])
         later = f"; {left:,} more follow" if left else ""
-        self._accept.text = f"Accept {len(records):,} question{'' if len(records) == 1 else 's'}{later}"
+        self._accept.text = f"Accept {counted(len(records), 'question')}{later}"
         self._accept.set_enabled(bool(records) or left > 0)
 
     def _save(self) -> None:
@@ -307,7 +305,7 @@ class Review:
         for record in written:
             del chosen[record]
         try:
-            changes = self._app.cache.save_many(chosen, BULK, self._author(), self._was) if chosen else []
+            changes = self._app.cache.save_many(chosen, BULK, self._seat().name, self._was) if chosen else []
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -321,19 +319,18 @@ class Review:
             ids = ", ".join(self._app.cache.record(record).id for record in written[:3])
             tell(f"{len(written):,} left as they are, since somebody has written them meanwhile: {ids}.", "problem")
         if changes:
-            offer_undo_of(self._app, changes, f"Saved {len(changes):,} questions.", self._on_saved)
+            offer_undo_of(self._app, changes, f"Saved {counted(len(changes), 'question')}.", self._on_saved)
 
 
 def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str, after: Callable[[], Any]) -> None:
-    """Offer to bring many tasks back to what they were, but for those that changed since."""
+    """Offer to restore many tasks to what they were, except for those that have changed since."""
 
     async def undo() -> str:
         kept = app.cache.take_back(changes)
         after()
         if not kept:
             return ""
-        one = len(kept) == 1
-        return f"{len(kept):,} question{' has' if one else 's have'} changed since and stay{'s' if one else ''}."
+        return f"Changed since, and left as it is now: {counted(len(kept), 'question')}."
 
     offer_undo(message, undo)
 
@@ -341,11 +338,7 @@ def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str,
 class SuggestAll(Review):
     """Suggestions for all records without a saved question."""
 
-    def __init__(
-        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
-    ) -> None:
-        super().__init__(app, "Suggest for all open records", on_saved, lambda: seat().name, on_edit)
-        self._seat = seat
+    title = "Suggest for all open records"
 
     async def open(self) -> None:
         """Make the suggestions and show them."""
@@ -368,18 +361,17 @@ class SuggestAll(Review):
 class ApplyPattern(Review):
     """One pattern for many records."""
 
-    def __init__(
-        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
-    ) -> None:
-        super().__init__(app, "Apply a pattern", on_saved, lambda: seat().name, on_edit)
-        self._seat = seat
-        attributes = app.workspace.agreement.attributes
+    title = "Apply a pattern"
+
+    def __init__(self, app: OwnerApp, *others: Any) -> None:
+        super().__init__(app, *others)
+        name = app.workspace.agreement.attributes[0]
+        first = f"{{{name} 1}}"
         with self.head:
-            first = f"{{{attributes[0]} 1}}"
             text(
                 "p",
-                f"A pattern is a question in which {{{attributes[0]}}} stands for the record's own value, {first} for"
-                " its first word, and {words} for all its words.",
+                f"A pattern is a question in which {{{name}}} stands for the record's own value, {first} for its first"
+                " word, and {words} for all its words.",
             )
             self._field = (
                 ui.textarea(label="Pattern", value=f"ret is_in({first}, $r)").props("outlined autogrow").classes("code")
@@ -441,17 +433,16 @@ class ImportQuestions:
         except InputError as error:
             self._note.text = str(error)
             return
-        one = len(done.unknown) == 1
         unknown = (
-            f" {len(done.unknown):,} file{' belongs' if one else 's belong'} to no record of this round,"
-            f" {done.unknown[0]} the first."
+            f" Without a record of this round: {counted(len(done.unknown), 'file')}, {done.unknown[0]} the first."
             if done.unknown
             else ""
         )
         self._note.text = (
-            f"{done.saved:,} questions saved, {done.drafts:,} kept as drafts because they have errors.{unknown}"
+            f"{counted(done.saved, 'question')} saved, {done.drafts:,} kept as drafts because they have errors."
+            + unknown
         )
         self._on_saved()
         if done.changes:
-            changed = f"Imported {len(done.changes):,} question{'' if len(done.changes) == 1 else 's'}."
+            changed = f"Imported {counted(len(done.changes), 'question')}."
             offer_undo_of(self._app, list(done.changes), changed, self._on_saved)

@@ -1,5 +1,6 @@
-"""Which text to go on with: versions of a question side by side, each with its verdict and with what it does
-differently, in a later round below all that was asked before; and both texts where two people wrote about one record.
+"""Which text to continue with: versions of a question side by side, each with its verdict and with what it does
+differently, in a later round below everything that was asked before; and both texts if two people wrote about one
+record.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from blindlabel.web.record_pane import WHY
 
 @dataclass(frozen=True)
 class WayToGoOn:
-    """One version of a question, or in a later round one way to go on."""
+    """One version of a question, or in a later round one way to continue."""
 
     name: str
     question: str
@@ -70,7 +71,7 @@ class Choices:
                 self._build(place, choice, best=place == best)
 
     def _show_earlier(self, task: Task, *, shown: bool) -> None:
-        """All questions of earlier rounds about the record, with what came of each."""
+        """Show all questions of earlier rounds about the record, with the result of each."""
         self._earlier.clear()
         with self._earlier:
             for number, question in task.previous if shown else ():
@@ -105,7 +106,7 @@ class Choices:
         if before is not None and before.conditions:
             found = self._app.judging.neighbours(own, task, before)
             wanted += [(name, made.text, False) for name, made in found.items()]
-        with contextlib.suppress(InputError):  # a suggestion that cannot be used is none; the others remain
+        with contextlib.suppress(InputError):  # a suggestion that cannot be used does not count; the others remain
             another = "Suggest another" if called == "Keep it" else "Suggested"
             wanted.append((another, self._app.judging.suggest(own, task).text, True))
         asked = {self._meaning(text): number for number, text in task.previous}
@@ -113,7 +114,7 @@ class Choices:
         for one in wanted:
             choice, key = self._choice(own, before, *one), self._meaning(one[1])
             if choice is None or key in ways:
-                continue  # the same question under another name is no other way
+                continue  # the same question under another name is not another way
             said = f"{choice.difference}; asked in round {asked[key]}" if key in asked and ways else choice.difference
             ways[key] = replace(choice, difference=said)
         return list(ways.values())
@@ -158,13 +159,13 @@ _DONE: dict[TaskState, str] = {
 
 
 class Overtaken:
-    """Shown where somebody else has written about the record that is open here: both texts, and which one to go on
-    with. Until that is said, nothing of this tab is written over the other.
+    """Shown if somebody else has written about the record that is open here: both texts, and which one to continue
+    with. Until that is decided, nothing from this tab overwrites the other text.
     """
 
     def __init__(self, on_take: Callable[[], Any], on_keep: Callable[[], Any]) -> None:
         self.now: Task | None = None
-        """What stands there, while it is to be decided."""
+        """What is there now, until it is decided."""
         with ui.element("section").classes("pane overtaken").props("role=alert") as self._root:
             self._said = text("strong", "")
             with ui.element("div").classes("both-texts"):
@@ -180,7 +181,9 @@ class Overtaken:
             return text("pre", "").props("dir=auto tabindex=0")
 
     def show(self, now: Task, writer: str, name: str, mine: str) -> None:
-        """Ask which of two texts it shall be: what somebody (maybe of the same name, in another tab) wrote, or mine."""
+        """Ask which of two texts to keep: what somebody else (perhaps with the same name, in another tab) wrote, or
+        mine.
+        """
         who = "Another tab of yours" if writer == name else writer or "Somebody else"
         self._said.text = f"{who} {_DONE[now.state]} for this record. Nothing of either text is lost."
         self._theirs.text, self._mine.text = now.draft or "(no question)", mine or "(no question)"

@@ -1,10 +1,10 @@
-"""Elements of the page that have a part in the browser, and short messages: what was done, what could not be done, and
-the button that takes something back.
+"""Elements of the page that have code in the browser, and short messages: what was done, what could not be done, and
+the button that undoes something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 
-_WAYS = ("first", "second", "third", "fourth")
 LIST_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "this page")}
 )
@@ -32,13 +31,10 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "verdict": ("Alt+J", "to the verdict"),
         "leave": ("Alt+L", "back to the list; so does the browser's own back"),
         "unsure": ("Alt+U", "not sure, or sure again"),
-        **{
-            f"option-{n}": (f"Alt+{n}", f"take the {way} of the versions that are shown")
-            for n, way in enumerate(_WAYS, 1)
-        },
+        **{f"option-{n}": (f"Alt+{n}", "take that one of the versions that are shown") for n in range(1, 5)},
     }
 )
-"""What is done by key, in the list and at a record: the action with its key, as the page writes it, and what it does.
+"""What keys do, in the list and at a record: the action with its key, as the page writes it, and what it does.
 """
 
 
@@ -55,8 +51,8 @@ class FilePicker(Element, component="browser/file_picker.js"):
 
 
 class EvidenceRows(Element, component="browser/evidence.js"):
-    """Own rows that a question fits, with what it found in them marked; each with a button where something can be done
-    with it.
+    """Rows of the table that a question fits, with what it found in them marked; each with a button if something can be
+    done with it.
     """
 
     def __init__(self, action: str = "", on_action: Callable[[int], Any] | None = None) -> None:
@@ -73,8 +69,8 @@ class EvidenceRows(Element, component="browser/evidence.js"):
 
 
 class ReviewCards(Element, component="browser/review_cards.js"):
-    """Questions for many records, a card each; the handlers get the chosen records, that they are accepted, and which
-    one to edit.
+    """Questions for many records, one card each; the handlers get the selected records, that they are accepted, and
+    which one to edit.
     """
 
     def __init__(
@@ -87,18 +83,37 @@ class ReviewCards(Element, component="browser/review_cards.js"):
         self.on("accept", lambda _: on_accept())
 
     def show(self, cards: Sequence[dict[str, Any]]) -> None:
-        """Show other cards; nothing of them is chosen yet."""
+        """Show other cards; none of them is selected yet."""
         self._props["cards"] = list(cards)
         self._props["edition"] += 1
         self.update()
 
 
+def counted(number: float, noun: str) -> str:
+    """A number of things: "1 record", "2,000 records"."""
+    return f"{round(number):,} {noun}{'' if round(number) == 1 else 's'}"
+
+
 def text(tag: str, content: str, classes: str = "") -> TextElement:
-    """An element that holds nothing but text."""
+    """An element with nothing but text."""
     element = TextElement(tag=tag, text=content)
     if classes:
         element.classes(classes)
     return element
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of texts; the first of a row names it."""
+    with ui.element("table").classes("plain"):
+        with ui.element("thead"), ui.element("tr"):
+            for name in columns:
+                text("th", name).props("scope=col")
+        with ui.element("tbody"):
+            for first, *others in rows:
+                with ui.element("tr"):
+                    text("th", first).props("scope=row")
+                    for one in others:
+                        text("td", one)
 
 
 def sentence(content: str, classes: str = "") -> ui.element:
@@ -117,7 +132,7 @@ def button(label: str, handler: Callable[..., Any] | None = None, look: str = "o
 
 
 def key_button(label: str, action: str, handler: Callable[[], Any], look: str = "outline") -> ui.button:
-    """A button with the key of the same action, where it has one."""
+    """A button with the key of the same action, if it has one."""
     with button("", handler, look) as made:
         text("span", label)
         if key := {**LIST_KEYS, **KEYS}.get(action):
@@ -129,7 +144,7 @@ UNDO_SECONDS = 12.0
 
 
 def tell(message: str, kind: Literal["done", "problem"] = "done") -> None:
-    """A message that goes by itself."""
+    """A message that disappears by itself."""
     seconds = 1.6 if kind == "done" else 6.0
     ui.notify(
         message, position="bottom-right", timeout=1000 * seconds, classes=f"told told-{kind}", color="told", group=True
@@ -137,7 +152,7 @@ def tell(message: str, kind: Literal["done", "problem"] = "done") -> None:
 
 
 def offer_undo(message: str, undo: Callable[[], Awaitable[str | None]]) -> None:
-    """Tell what was done, with a button that takes it back; `undo` may say what it could not take back."""
+    """Say what was done, with a button that undoes it; `undo` may say what it could not undo."""
     with ui.context.client.content, ui.element("div").classes("toast").props("role=status") as toast:
         text("span", message)
 

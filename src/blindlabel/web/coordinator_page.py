@@ -1,5 +1,5 @@
-"""The coordinator's page: owners and their state, rounds, agreement, what is waited for, exports. No content of anyone:
-there is none here.
+"""The coordinator's page: owners and their state, rounds, agreement, what the study waits for, exports. There are no
+records and no questions here.
 
 Plain pages made on the server, with a strict content policy: no inline script, nothing from elsewhere, no frame.
 Signing in takes the code that lies in the coordinator's folder (`blindlabel coordinator code` prints it); a session is
@@ -33,6 +33,7 @@ from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol.advice import LATER, NOT_RECALL, advice, agreed_of_all, headline, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
+from blindlabel.protocol.next_steps import ENDED
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests
 from blindlabel.web.plots import agreement_plot, plot_in_words
 
@@ -72,7 +73,7 @@ class _Sessions:
         self._tries = RateLimit(0.5, 10.0)
 
     def sign_in(self, code: str, address: str) -> str | None:
-        """A new session where the code is right."""
+        """A new session if the code is right."""
         self._tries.check(address)
         if not hmac.compare_digest(code.strip().encode(), self._code.encode()):
             return None
@@ -235,6 +236,7 @@ def _study_values(coordinator: CoordinatorParty, study: str) -> dict[str, Any]:
         ],
         "plot_words": plot_in_words(so_far(rounds)),
         "settled": list(zip(settled, so_far(rounds), strict=True)),
+        "ended": ENDED[stand.ended] if stand.ended else "",
         "headline": headline(rounds),
         "advice": advice(rounds, [one.pairings for one in settled], [one.asked for one in [*settled, *after]]),
         "later": LATER if any(tally.both for tally in rounds[1:]) else "",
@@ -254,17 +256,17 @@ def _time(at: float) -> str:
 
 
 def _contact(heard: float) -> str:
-    """When an owner's machine was last heard of, in words."""
+    """When an owner's machine was last heard from, in words."""
     if not heard:
         return "none since the server started"
-    minutes = (time.time() - heard) / 60
-    if minutes < 1:
+    minutes = round((time.time() - heard) / 60)
+    if not minutes:
         return "just now"
-    return f"{minutes:.0f} minutes ago" if minutes < 90 else f"{minutes / 60:.0f} hours ago"
+    return f"{minutes} min ago" if minutes < 90 else f"{minutes / 60:.0f} h ago"
 
 
 def _questions(current: RoundStanding, owner: str, told: tuple[int, int] | None) -> str:
-    """How far an owner is with its questions of a round, as far as it has said."""
+    """How far an owner is with its questions of a round, if it has said so."""
     asked = current.asked.get(owner, 0)
     if owner in current.answered:
         return f"all {asked:,} handed in"

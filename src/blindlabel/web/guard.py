@@ -1,11 +1,11 @@
-"""The guard of the owner's app: an ASGI application around it that lets in whom the owner lets in and nobody else.
+"""The guard of the owner's app: an ASGI application around it that lets in only whom the owner lets in.
 
 1. The `Host` must be one of the app's own addresses: a page that rebinds its name to 127.0.0.1 comes with its own name
    and is refused.
 2. A request that names an `Origin`, or whose `Sec-Fetch-Site` says that another site caused it, must come from the
    app's own address; the one exception is following a link to a page, which carries no rights until rule 4 is met.
    Websockets need their `Origin`.
-3. An app that is served to other machines takes connections from its proxies alone.
+3. An app that is served to other machines accepts connections only from its proxies.
 4. Every request needs a session, which ends (`storage.access`). On this machine a start link is exchanged for one by
    the first browser that opens it, and by no other. Behind a proxy people sign in with a password; or the proxy says in
    a header who they are, which is believed because of rule 3, and no cookie is given.
@@ -13,7 +13,7 @@
    asked again.
 
 The cookie is HttpOnly and SameSite=Strict, Secure behind a proxy, and named after the instance, since all ports of
-127.0.0.1 share their cookies. What the app answers gets headers that forbid framing, sniffing, referrers, other sites'
+127.0.0.1 share their cookies. The app's answers get headers that forbid framing, sniffing, referrers, other sites'
 content and storing pages.
 """
 
@@ -36,7 +36,7 @@ from blindlabel.transport.server_limits import RateLimit, TooManyRequests
 
 TOKEN = "token"  # noqa: S105 - the name of the parameter
 SESSION = "blindlabel.session"
-"""Under this name the application finds the session in the scope of a request."""
+"""The key of the session in the scope of a request."""
 SOCKET_SECONDS = 3600.0
 _LARGEST_FORM = 4096
 
@@ -88,9 +88,9 @@ class Door:
 
     origins: frozenset[str]
     proxies: tuple[IPv4Network | IPv6Network, ...] | None = None
-    """Whose connections are taken where it is served to other machines, or None if it is not."""
+    """Whose connections are accepted if it is served to other machines, or None if it is not."""
     header: str = ""
-    """In which the proxy says who it is; without it people sign in here."""
+    """The header in which the proxy says who it is; without it people sign in here."""
 
     @property
     def signs_in(self) -> bool:
@@ -153,7 +153,7 @@ class Guard:
     # Who it is
 
     def _refusal(self, scope: Scope) -> str | None:
-        """Why this request is none of ours, or None if it may be."""
+        """Why this request does not come from the app's own pages, or None if it may."""
         if self.door.proxies is not None and not _is_of(scope, self.door.proxies):
             return "This app is reached through its proxy alone."
         if _all(scope, "host") not in ([host] for host in self.hosts):
@@ -273,7 +273,9 @@ class Guard:
 
 
 def _is_of(scope: Scope, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
-    """Whether a connection comes from one of these; one of a socket in the file system, which its mode guards, does."""
+    """Whether a connection comes from one of these networks. One through a socket in the file system does: its mode
+    guards it.
+    """
     if not scope.get("client"):
         return True
     address = ip_address(scope["client"][0])

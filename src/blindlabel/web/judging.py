@@ -1,5 +1,5 @@
-"""Verdicts and suggestions for one workspace: what is made from the owner's whole table and therefore not at once. What
-is to be thought of a question is worked out in `language.suggestions`; here it is kept.
+"""Verdicts and suggestions for one workspace: what is made from the owner's whole table, and so takes time. Verdicts
+are worked out in `language.suggestions`; here they are kept.
 """
 
 from __future__ import annotations
@@ -8,51 +8,16 @@ import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from blindlabel.engines.interface import EngineError
-from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.formula import Atom, Bits, Formula, in_order
+from blindlabel.language.formula import Bits, Formula
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.piloting import level_of
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.workspace import Workspace
-
-# Costs
-
-
-def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
-    """What a question costs, in words. On the packed engine all questions of a round run together in a time that the
-    agreement fixes, so that nobody learns from it what was asked; that time is said as well.
-    """
-    atoms = sum(isinstance(node, Atom) for node in in_order(formula))
-    found = "1 condition" if atoms == 1 else f"{atoms} conditions"
-    seconds = None if workspace is None else _round_seconds(workspace, formula)
-    if seconds is None:
-        return found
-    return f"{found}; asking all questions of a round takes about {duration(seconds)} on one core"
-
-
-def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
-    agreement = workspace.agreement
-    try:
-        plan = rules_named(agreement.encoding.engine).explain(agreement.terms(), formula)
-    except EngineError:
-        return None
-    return None if plan is None else plan.seconds
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds" if round(seconds) != 1 else "1 second"
-    return f"{round(seconds / 60)} minutes"
-
-
-# Both, for one workspace
 
 
 class Judging:
@@ -61,12 +26,12 @@ class Judging:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = threading.RLock()
-        """The suggester and its table remember what they worked out, so one thread at a time asks them."""
+        """The suggester and its table remember what they have worked out, so only one thread at a time may ask them."""
         self._known: dict[tuple[int, str], Verdict] = {}
         self.edition = 0
-        """Grows whenever a verdict has become known."""
+        """Grows whenever a verdict becomes known."""
         self.problem = ""
-        """Why verdicts are not about the owner's whole table, where they are not."""
+        """Why verdicts are not about the owner's whole table, if they are not."""
 
     @cached_property
     def _suggester(self) -> Suggester:
@@ -76,7 +41,7 @@ class Judging:
 
     @cached_property
     def rows(self) -> tuple[Sequence[Record], Sequence[str]]:
-        """The rows of the table and their ids; where it cannot be read any more, the sampled records have to do, and
+        """The rows of the table and their ids. If it can no longer be read, the sampled records have to do, and
         `problem` says so.
         """
         agreement = self._workspace.agreement
@@ -101,7 +66,7 @@ class Judging:
     # Verdicts
 
     def verdict(self, own: OwnRecord, text: str) -> Verdict:
-        """What is to be thought of a question; reads the table first where that has not been done."""
+        """The verdict on a question; reads the table first, if that has not been done."""
         known = self._known.get((own.record, text))
         if known is not None:
             return known
@@ -112,11 +77,11 @@ class Judging:
         return made
 
     def known_verdict(self, record: int, text: str | None) -> Verdict | None:
-        """The verdict about a question where it is known already."""
+        """The verdict on a question, if it is known already."""
         return self._known.get((record, text)) if text is not None else None
 
     def judge_all(self, questions: Iterable[tuple[OwnRecord, str]]) -> None:
-        """Come to know the verdicts about many questions."""
+        """Work out the verdicts on many questions."""
         for own, text in questions:
             if check_question(self._workspace.agreement, text).formula is not None:
                 self.verdict(own, text)
@@ -138,11 +103,11 @@ class Judging:
         return int(held.sum())
 
     def _own(self, own: OwnRecord) -> Record:
-        """The record as the suggester's table has it: rows that say the very same are not others."""
+        """The record as the suggester's table has it: rows with the same content do not count as others."""
         return Record.of({name: own.prepared.attributes.get(name, "") for name in self._suggester.attributes})
 
     def most_points(self, own: OwnRecord, points: Chain) -> int:
-        """The most points that another own row has."""
+        """The most points that another row of the table has."""
         with self._lock:
             table = self._suggester.table
             held = table.points(points)
@@ -150,10 +115,6 @@ class Judging:
         return int(held.max(initial=0))
 
     # Suggestions
-
-    def cost(self, formula: Formula) -> str:
-        """What a question costs, in words."""
-        return cost_sentence(formula, self._workspace)
 
     def suggest(self, own: OwnRecord, task: Task) -> Suggestion:
         """A question for one record that can be used as it is."""
@@ -166,7 +127,7 @@ class Judging:
         return made
 
     def neighbours(self, own: OwnRecord, task: Task, points: Chain) -> dict[str, Suggestion]:
-        """A question a little looser than this one, and one a little stricter, where there are such."""
+        """A question a little looser than this one, and one a little stricter, if there are any."""
         with self._lock:
             looser = self._suggester.looser(points, own.prepared, task.round)
             stricter = self._suggester.stricter(points, own.prepared, task.round)

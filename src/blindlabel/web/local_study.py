@@ -1,5 +1,5 @@
-"""A study on this machine to click through: generated tables, a coordinator, owners that have joined and compared their
-words.
+"""A study on this machine to click through: generated tables, a coordinator, and owners that have joined and compared
+their words.
 
 For `demo --web`, the screenshots, the bench and the browser tests. All parties are here, so it proves nothing about
 privacy; the parties themselves are the real ones. Messages go through a folder.
@@ -32,10 +32,10 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.judging import Judging
 
 CRITERIA = (
-    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
-    " date; a different date of birth means another person unless it is plainly a typing error."
+    "Two records match when they are about the same person. Names, addresses and telephone numbers may be misspelt,"
+    " shortened or out of date; another age means another person unless it is plainly a typing error."
 )
-"""Of the generated persons. Tables that are given have other records, of which nothing is known here."""
+"""Criteria for the generated persons. Given tables have other records, about which nothing is known here."""
 STEPS = ("nfkc", "collapse_space", "lower")
 
 
@@ -87,7 +87,7 @@ class Rehearsal:
         return next(one for one in self.workspaces if one.name == name)
 
     def begin(self) -> None:
-        """Everything up to the first round."""
+        """Do everything up to the first round."""
         for _ in range(3):
             self.go_on()
             for owner in self._owners:
@@ -96,15 +96,16 @@ class Rehearsal:
                     owner.confirm(peer)
         self.go_on()
 
-    def write_all(self, name: str) -> None:
-        """Let the rest of an owner's questions of the round be suggested."""
+    def write_all(self, name: str, share: float = 1.0) -> None:
+        """Suggest and save the missing questions of an owner in this round, or the first of them."""
         workspace = self.workspace(name)
         judging, own = Judging(workspace), workspace.records()
         missing = [task for task in workspace.tasks() if task.question is None]
-        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in missing}, SUGGESTED)
+        chosen = missing[: int(share * len(missing))]
+        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in chosen}, SUGGESTED)
 
     def go_on(self) -> None:
-        """Everything that needs no person now."""
+        """Do everything that needs no person now."""
         happened = True
         while happened:
             turns = [owner.turn() for owner in self._owners]
@@ -125,7 +126,7 @@ def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -
 
 
 def _lengths(tables: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
-    """The longest record and value, rounded up, as people would settle them before a study."""
+    """The lengths of the longest record and value, rounded up, as people would agree on them before a study."""
     rows = [record for table in map(read_table, tables) for record in recipe.rows(table, attributes)]
     record = max(len(row.whole) for row in rows)
     value = max(len(text) for row in rows for text in row.attributes.values())
@@ -148,11 +149,7 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     made = Rehearsal(folder, wanted)
     made.begin()
     for workspace in made.workspaces:
-        judging = Judging(workspace)
-        own = workspace.records()
-        tasks = workspace.tasks()
-        texts = {task.record: judging.suggest(own[task.record], task).text for task in tasks[: len(tasks) // 2]}
-        workspace.save_questions(texts, SUGGESTED)
+        made.write_all(workspace.name, 0.5)
     return made
 
 

@@ -1,6 +1,6 @@
-"""The owner's app as a server: one workspace, behind the guard (`web.guard`). On loopback, for this machine's own
-browsers, unless it is served to other machines behind a proxy. `serve` runs until stopped. It prints nothing itself;
-`on_ready` gets the links that let browsers in, one each.
+"""The owner's app as a server: one workspace, behind the guard (`web.guard`). It listens on loopback, for this
+machine's own browsers, unless it is served to other machines behind a proxy. `serve` runs until stopped. It prints
+nothing itself; `on_ready` gets the links that let browsers in, one each.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from nicegui import ui
+from starlette.types import ASGIApp
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
@@ -32,14 +33,14 @@ from blindlabel.web.plots import agreement_plot, rounds_of_owner
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
-"""Seconds that a tab without connection is waited for, so that a machine that slept does not lose what its tab shows.
+"""Seconds to wait for a disconnected tab, so that a machine that slept does not lose what its tab shows.
 """
 _PORT = "web_port"
 _STATIC = Path(__file__).parent / "browser"
 
 
 def create_app(app: OwnerApp) -> FastAPI:
-    """The application with all its routes. One a process: the framework has one page registry."""
+    """The application with all its routes. One per process: the framework has one page registry."""
     api = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @api.get("/plot.svg")
@@ -118,13 +119,13 @@ class Serving:
     host: str = HOST
     """An address, or the path of a socket in the file system."""
     port: int | None = None
-    """None: the one of last time where it is free, so that an open tab finds it again."""
+    """None: the same as last time if it is free, so that an open tab finds it again."""
     browsers: int = 1
     address: str = ""
-    """Where people on other machines find it, through a proxy with TLS; empty: this machine's own browsers alone."""
+    """Where people on other machines find it, through a proxy with TLS; empty: only this machine's browsers."""
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     header: str = ""
-    """In which the proxy says who somebody is; empty: people have accounts."""
+    """The header in which the proxy says who somebody is; empty: people have accounts."""
 
     def door(self, port: int) -> Door:
         """Whom the guard lets in."""
@@ -140,9 +141,15 @@ class Serving:
         return Door(frozenset({origin.removesuffix(":443")}), networks, self.header)
 
 
-def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], None]) -> None:
-    """Serve the app until stopped."""
-    serving.door(0)  # what is wrong with it is said before anything is opened
+def serve(
+    app: OwnerApp,
+    serving: Serving,
+    *,
+    on_ready: Callable[[list[str]], None],
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+) -> None:
+    """Serve the app until stopped; `around` puts another application between it and the guard."""
+    serving.door(0)  # errors in it are reported before anything is opened
     workspace = app.workspace
     access = Access(workspace.database)
     if serving.address and not serving.header and not access.accounts():
@@ -153,7 +160,7 @@ def serve(app: OwnerApp, serving: Serving, *, on_ready: Callable[[list[str]], No
         app.prepare()
         tokens = [] if serving.address else [secrets.token_urlsafe(24) for _ in range(serving.browsers)]
         instance = workspace.agreement.hash[:8] + workspace.name[:8].encode().hex()
-        guard = Guard(create_app(app), access, serving.door(chosen), tokens=tokens, instance=instance)
+        guard = Guard(around(create_app(app)), access, serving.door(chosen), tokens=tokens, instance=instance)
         config = uvicorn.Config(
             guard,
             log_level="warning",
@@ -182,7 +189,9 @@ def _when_started(server: uvicorn.Server, then: Callable[[], None]) -> None:
 
 
 def _listening(workspace: Workspace, serving: Serving) -> socket.socket:
-    """A listening socket. One in the file system is for the group of its folder too, to which the proxy may belong."""
+    """A listening socket. One in the file system is also open to the group of its folder, to which the proxy may
+    belong.
+    """
     if serving.host.startswith("/"):
         with contextlib.suppress(FileNotFoundError):
             if Path(serving.host).is_socket():

@@ -1,5 +1,5 @@
-"""Agreement over the rounds as a picture (SVG), for the owner's app and the coordinator's page alike. It fits light and
-dark.
+"""Agreement over the rounds as a picture (SVG), for both the owner's app and the coordinator's page. It suits light and
+dark themes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ text{font:13px system-ui,sans-serif;fill:#1d2733}.quiet{fill:#55606c}
 
 
 def agreement_plot(rounds: Sequence[Tally]) -> str:
-    """One bar a round: pairs agreed as match, agreed as no match, and not settled. Bars are scaled so that few
+    """One bar per round: pairs agreed as match, agreed as no match, and not settled. Bars are scaled so that few
     matches stay visible.
     """
     height = 40 + _ROW * max(1, len(rounds))

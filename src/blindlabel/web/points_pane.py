@@ -1,6 +1,6 @@
-"""The points view of a question: the same question as the text, a line a condition. The text is what is kept; this
-shows it as points, but not, unless where it is such a chain, and writes it anew when a person changes something here.
-What a click does to the question is said first, in pure functions over `Chain`.
+"""The points view of a question: the same question as the text, one line per condition. The text is what is kept; this
+shows it as points, but not, unless, if it is such a chain, and rewrites it when a person changes something here. What a
+click does to the question comes first, in pure functions over `Chain`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from blindlabel.web.record_pane import asked_for, view_for
 MOST_POINTS = 9
 MOST_CONDITIONS = 30
 NOTHING = Chain((), 1)
-"""The question that says no to everything: where one begins."""
+"""The question that says no to everything: the starting point."""
 
 Others = Callable[[tuple[Term, ...]], int | None]
 """In how many other rows of the table any of these terms holds; None while the table is being read."""
 
 
 def words_of(atom: Atom) -> str | None:
-    """What a predicate looks for, where that is one text."""
+    """What a predicate looks for, if that is one text."""
     texts = [value for value in atom.arguments if isinstance(value, str)]
     return texts[0] if len(texts) == 1 else None
 
@@ -124,7 +124,7 @@ def _without(parts: tuple[Any, ...], place: int) -> tuple[Any, ...]:
 
 
 def _changed(atom: Atom, edit: Mapping[str, Any], view: Callable[[str], View]) -> Atom:
-    """The predicate with another function, text or field; what else it was given stays where it fits."""
+    """The predicate with another function, text or field; its other arguments stay if they fit."""
     words, function = str(edit["words"]), str(edit["function"])
     arguments = (
         tuple(words if isinstance(value, str) else value for value in atom.arguments)
@@ -136,14 +136,14 @@ def _changed(atom: Atom, edit: Mapping[str, Any], view: Callable[[str], View]) -
 
 
 def with_condition(points: Chain, condition: Condition) -> Chain:
-    """The question with one condition more; the bar stays."""
+    """The question with one more condition; the bar stays."""
     if len(points.conditions) >= MOST_CONDITIONS:
         return points
     return replace(points, conditions=(*points.conditions, condition))
 
 
 def within(points: Chain) -> Chain:
-    """The bar no higher than all points together, so that the question can say yes at all."""
+    """The question with a bar no higher than all points together, so that it can say yes at all."""
     return replace(points, bar=max(1, min(points.bar, points.total))) if points.conditions else replace(points, bar=1)
 
 
@@ -219,7 +219,7 @@ class PointsView(Element, component="browser/points_view.js"):
     """A question as lines with points. Gives a new text of the question to the handler whenever it is changed here."""
 
     def __init__(
-        self, workspace: Workspace, judging: Judging, on_text: Callable[[str], Any], on_undo: Callable[[bool], Any]
+        self, workspace: Workspace, judging: Judging, on_text: Callable[[str], Any], on_undo: Callable[[str], Any]
     ) -> None:
         super().__init__()
         self._workspace, self._judging, self._on_text = workspace, judging, on_text
@@ -238,8 +238,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._props["mayUnless"] = terms.unless > 0
         self._show(fixed=True, problem="")
         self.on("edit", lambda event: self._edit(event.args))
-        self.on("undo", lambda _: on_undo(False))
-        self.on("redo", lambda _: on_undo(True))
+        self.on("undo", lambda event: on_undo(str(event.args)))
 
     @property
     def points(self) -> Chain | None:
@@ -247,7 +246,7 @@ class PointsView(Element, component="browser/points_view.js"):
         return self._points
 
     def open(self, own: OwnRecord, words: list[str], text: str, place: str, *, fixed: bool) -> None:
-        """Begin with another record and its question; `place` says under which name it is kept whether the bar
+        """Begin with another record and its question; `place` is the name under which it is kept whether the bar
         follows.
         """
         self._own, self._place, self._reasons = own, f"web_follows/{place}", {}
@@ -261,7 +260,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._reasons = {reason.condition: reason.sentence for reason in suggestion.reasons}
 
     def show(self, text: str, checked: Question | None) -> None:
-        """Show a question. One that has an error, but was written here, stays as it is shown."""
+        """Show a question. One that was written here but has an error stays as it is shown."""
         if not text.strip():
             self._points, self._follows[text] = NOTHING, True
         elif checked is not None and checked.formula is not None:
@@ -286,14 +285,14 @@ class PointsView(Element, component="browser/points_view.js"):
         return text_of(points, lowered=self._workspace.agreement.terms().case == "lower")
 
     def _remember(self, text: str) -> None:
-        """Keep whether the bar follows, so that it is so after coming back; the text says of which question."""
+        """Keep whether the bar follows, for when the person comes back; the text says for which question."""
         kept = text if self._follows[text] else ""
         if kept != self._remembered:
             self._remembered = kept
             self._workspace.remember(self._place, kept)
 
     def _put(self, points: Chain, *, follows: bool | None = None) -> None:
-        """Write this question; the bar goes with it where it follows."""
+        """Write this question; the bar changes with it if it follows."""
         goes = bool(self._props["follows"]) if follows is None else follows
         self._points = self._with_bar(points) if goes else within(points)
         some = self._points.conditions or self._points.exclusions
@@ -304,7 +303,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._on_text(text)
 
     def _offer(self, offer: dict[str, str] | None) -> None:
-        """Offer to ask in pieces for what is too long for one condition; nothing is left out unsaid."""
+        """Offer to ask in pieces for what is too long for one condition; nothing is left out silently."""
         self._props["offer"] = offer
         self.update()
 
@@ -363,7 +362,7 @@ class PointsView(Element, component="browser/points_view.js"):
 
 
 def offer_of(words: str, attribute: str, term: Term, where: str) -> dict[str, str]:
-    """What is said of a text that is too long for one condition, and what its pieces would be."""
+    """What to say about a text that is too long for one condition, and its pieces."""
     pieces = " and ".join(f"“{atom.arguments[0]}”" for atom in term)
     said = f"“{words}” is too long for one condition ({len(words)} characters). Ask for {pieces}?"
     asked = f"Add {len(term)} conditions" if where == "add" else f"Add, all {len(term)} together"

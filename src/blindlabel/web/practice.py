@@ -1,10 +1,10 @@
-"""Practice: eight invented records whose partners are known, on the same screens as a study's, and after each question
-the truth: whether it finds the partner, who else passes, and what a better question would be. Reached from the first
-page of a study, for each person, and by `blindlabel practice` without one.
+"""Practice: eight invented records whose partners are known, on the same screens as a study, and the truth after each
+question: whether it finds the partner, who else passes, and what a better question would be. It is reached from the
+first page of a study, for each person, or by `blindlabel practice` without one.
 
 Everything lies in a folder of its own: a rehearsal whose two tables are generated, with the truth about them. The
-records are drawn from those that have a near relative in the other table (a household, the next model). What it came to
-is worked out from the saved questions whenever somebody looks, so it cannot be out of date.
+records are drawn from those that have a near relative in the other table (a household, the next model). The result is
+worked out from the saved questions whenever somebody looks, so it cannot be out of date.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from blindlabel.language import Question, Record
 from blindlabel.language.words import words_of
@@ -45,7 +46,7 @@ _OF_PRODUCTS = ("price", "brand", "model", "manufacturer", "product", "category"
 
 
 def nearer(attributes: Sequence[str]) -> str:
-    """The kind of records that is nearer to those of a study."""
+    """The kind of records that is closer to those of a study."""
     named = " ".join(attributes).casefold()
     return "products" if any(word in named for word in _OF_PRODUCTS) else "persons"
 
@@ -57,7 +58,7 @@ class PractisedTruth:
     partner: Record
     found: bool
     passed: tuple[Record, ...]
-    """Records that are no partner and get a yes."""
+    """Records that are not the partner but get a yes."""
 
     @property
     def is_right(self) -> bool:
@@ -66,7 +67,7 @@ class PractisedTruth:
 
     @property
     def worth(self) -> tuple[bool, bool, int]:
-        """Orders questions."""
+        """A key by which questions are ranked."""
         return self.is_right, self.found, -len(self.passed)
 
     @property
@@ -84,7 +85,7 @@ class PractisedTruth:
 
 @dataclass(frozen=True)
 class PracticeResult:
-    """What the practice came to."""
+    """The result of a practice."""
 
     asked: int
     found: int
@@ -98,25 +99,26 @@ class PracticeResult:
         if not self.asked:
             return "No question yet."
         said = f"{self.found} of {self.asked} partners found; {self.asked - self.clean} of {self.asked} questions let a"
-        more = "" if self.asked == self.records else f" {self.records - self.asked} records are left."
+        left = self.records - self.asked
+        more = "" if not left else f" {left} records are left." if left > 1 else " 1 record is left."
         return f"{said} wrong record pass.{more}"
 
 
 class Practice:
-    """One person's practice in a folder; made there where there is none."""
+    """One person's practice in a folder; made there if there is none, with other settings if they are given."""
 
-    def __init__(self, folder: Path, kind: str = "persons", seed: int = 1) -> None:
+    def __init__(self, folder: Path, kind: str = "persons", seed: int = 1, **agreed: Any) -> None:
         self.folder = folder
         if not (folder / "berta").exists():
-            self._make(kind, seed)
+            self._make(kind, seed, agreed)
         self.workspace = Workspace.open(folder / "anna")
         self.judging = Judging(self.workspace)
 
-    def _make(self, kind: str, seed: int) -> None:
+    def _make(self, kind: str, seed: int, agreed: dict[str, Any]) -> None:
         made = generate(kind, Size(GENERATED, GENERATED), seed)
         tables = write_tables(_with_relatives(made), self.folder / "tables", replace=True)[:2]
-        criteria = _CRITERIA[kind]
-        Rehearsal(self.folder, Wanted(RECORDS, _NAMES[kind], rounds=1), tables, criteria=criteria).begin()
+        agreed = {"criteria": _CRITERIA[kind], **agreed}
+        Rehearsal(self.folder, Wanted(RECORDS, _NAMES[kind], rounds=1), tables, **agreed).begin()
 
     @cached_property
     def _others(self) -> dict[str, Record]:
@@ -137,7 +139,7 @@ class Practice:
         return PractisedTruth(self._others[partner], question(self._others[partner]), passed)
 
     def told(self, own: OwnRecord, task: Task) -> tuple[PractisedTruth, Question | None]:
-        """The truth about a saved question, and a better one where there is one."""
+        """The truth about a saved question, and a better one if there is one."""
         question = self._checked(task.question or "")
         better = self.better(own, task, question)
         return self.truth(own, question), self._checked(better) if better else None
@@ -163,7 +165,9 @@ class Practice:
 
 
 def _with_relatives(made: GeneratedTables) -> GeneratedTables:
-    """With the rows of the first table alone that are most like a record of the second that is not theirs."""
+    """The tables with only those rows of the first that are most like a record of the second that is not their
+    partner.
+    """
     recipe = Recipe.of(STEPS, types_of([made.a, made.b], Recipe(STEPS)))
     own, others = (
         dict(zip(table.ids, (words_of(one.whole) for one in recipe.rows(table, table.attributes))))
@@ -182,7 +186,7 @@ def _with_relatives(made: GeneratedTables) -> GeneratedTables:
     return GeneratedTables(table, made.b, tuple(pair for pair in made.matches if pair[0] in kept))
 
 
-# In a study's workspace, a practice a person
+# In a study's workspace, one practice for each person
 
 
 def practice_folder(workspace: Workspace, name: str) -> Path:

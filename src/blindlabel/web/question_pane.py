@@ -26,7 +26,7 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
@@ -38,7 +38,7 @@ _ = ui.codemirror  # its import registers the CodeMirror bundle that our editor 
 
 @dataclass(frozen=True)
 class Written:
-    """What the editor tells: which text it holds, in which version, for which record."""
+    """What the editor reports: which text it holds, in which version, for which record."""
 
     key: str
     serial: int
@@ -47,7 +47,7 @@ class Written:
     action: str = ""
     detail: str = ""
     overtaken: bool = False
-    """Whether it was typed over a text that is not the newest any more."""
+    """Whether it was typed over a text that is no longer the newest."""
 
 
 class QuestionEditor(Element, component="browser/question_editor.js", esm={"blindlabel-question": "browser/question"}):
@@ -74,8 +74,8 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
     def load(
         self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
     ) -> None:
-        """Begin with a text and what was found in it, without the history of the one before. What the editor tells of
-        it carries the serial number, so that what was on its way is not taken for it.
+        """Begin with a text and its findings, without the history of the previous one. What the editor reports about it
+        carries the serial number, so that reports still under way are not mistaken for it.
         """
         self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
@@ -84,16 +84,8 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self.run_method("replace", text, quietly)
 
     def act(self, name: str) -> None:
-        """Let the editor tell an action, with its text after all that it was given before."""
+        """Let the editor report an action, with its text after everything that it was given before."""
         self.run_method("act", name)
-
-    def undo(self) -> None:
-        """Undo the last change."""
-        self.run_method("undo")
-
-    def redo(self) -> None:
-        """Do again what was undone."""
-        self.run_method("redo")
 
     def insert(self, expression: str) -> None:
         """Add a condition where the cursor is."""
@@ -117,7 +109,7 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
 
     def listen(self, *, annotating: bool) -> None:
         """Which keys are heard: those of the annotation or those of the list. It reaches the browser together with what
-        is shown, so that no key is lost that is pressed at its sight.
+        is shown, so that no key is lost that is pressed as soon as it appears.
         """
         if self._props["annotating"] != annotating:
             self._props["annotating"] = annotating
@@ -168,7 +160,7 @@ def _written(event: GenericEventArguments) -> Written:
 
 
 class VerdictPane:
-    """Says what is to be thought of the question."""
+    """Shows the verdict on the question."""
 
     def __init__(self, workspace: Workspace, judging: Judging) -> None:
         self._workspace, self._judging = workspace, judging
@@ -177,10 +169,9 @@ class VerdictPane:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
-            self._cost = text("span", "", "cost")
 
     def build_evidence(self) -> None:
-        """Where the rows stand that the question fits."""
+        """Build the place for the rows that the question fits."""
         with ui.element("section").classes("pane evidence-pane").props('aria-label="Rows that fit"') as self._rows:
             self._rows_title = text("h3", "")
             self._evidence = EvidenceRows()
@@ -193,17 +184,17 @@ class VerdictPane:
         self.tried = TriedPane(self._workspace)
 
     def clear(self, sentence: str = "No question yet.") -> None:
-        """Nothing is known about the question."""
-        self._headline.text, self._detail.text, self._says.text, self._cost.text = "", sentence, "", ""
+        """Show that nothing is known about the question."""
+        self._headline.text, self._detail.text, self._says.text = "", sentence, ""
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
         self._made_up.set_visibility(False)
         self.tried.show(None, None)
 
-    def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
+    def show(self, verdict: Verdict, own: OwnRecord, question: Question) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
         capitals = capitals_of(question.usable(), own.prepared) if verdict.kind == "not-itself" else ""
-        self._headline.text, self._cost.text = verdict.headline, cost
+        self._headline.text = verdict.headline
         self._detail.text = f"{verdict.detail} {capitals}".rstrip()
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
         imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
@@ -213,8 +204,7 @@ class VerdictPane:
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
         self._rows.set_visibility(bool(verdict.also))
         if verdict.also:
-            rows = "row" if verdict.others == 1 else "rows"
-            self._rows_title.text = f"{verdict.others:,} other {rows} of yours that it fits"
+            self._rows_title.text = f"{counted(verdict.others, 'other row')} of yours that it fits"
             self._evidence.show(
                 evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
@@ -226,7 +216,7 @@ class VerdictPane:
 
 
 def capitals_of(formula: Formula, own: Record) -> str:
-    """Says which text the record has with other capitals only, where a question misses it by that."""
+    """Says which text the record has that differs only in capitals, if a question misses it for that reason."""
     for atom in atoms_of(formula):
         small = tuple(value.lower() if isinstance(value, str) else value for value in atom.arguments)
         ignoring = Atom(atom.function, small, replace(atom.view, case="lower"))
@@ -242,7 +232,9 @@ def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[di
 
 
 def imagined_of(verdict: Verdict, own: Record) -> list[dict[str, Any]]:
-    """Imagined partners that a question misses, and others that it lets pass, where its own rows do not say enough."""
+    """Imagined partners that a question misses, and others that it lets pass, if the rows of the table do not say
+    enough.
+    """
     if verdict.kind in ("always", "never", "not-itself", "loose"):
         return []
     shown = [(f"Partner {number}: missed", one) for number, one in enumerate(verdict.missed, 1)]
@@ -251,7 +243,7 @@ def imagined_of(verdict: Verdict, own: Record) -> list[dict[str, Any]]:
 
 
 def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]]:
-    """An own record with what its question finds in it."""
+    """One of the owner's records with what its question finds in it."""
     found = marked(own.prepared, atoms_of(formula))
     for one in found:
         raw = own.row.get(str(one["name"]), "")
@@ -262,7 +254,7 @@ def record_with_hits(own: OwnRecord, formula: Formula) -> list[dict[str, object]
 # The truth, in practice
 
 MOST_WRONG = 3
-"""Wrong records that are shown."""
+"""How many wrong records are shown."""
 
 
 class TruthPane:
@@ -285,7 +277,7 @@ class TruthPane:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing is told before a question is saved."""
+        """Show nothing until a question is saved."""
         self.told = ""
         self._root.set_visibility(False)
 
@@ -315,23 +307,24 @@ class QuestionPane:
 
     def __init__(self, app: OwnerApp, on_typed: Callable[[Written], Any], on_acted: Callable[[Written], Any]) -> None:
         self._app = app
-        self._as_points = app.workspace.remembered(VIEW) != "text"
+        self._counts = app.workspace.agreement.limits.total_weight > 1  # else no two conditions can have points
+        self._as_points = self._counts and app.workspace.remembered(VIEW) != "text"
         self._words: RecordWords | None = None
         with ui.element("section").classes("pane question").props('aria-label="Question"'):
             with ui.element("div").classes("criteria-pinned"):
                 text("strong", "When two records match")
                 text("p", app.workspace.agreement.criteria, "criteria").props("tabindex=0")
-            with ui.element("div").classes("views").props('role=group aria-label="View"'):
+            with ui.element("div").classes("views").props('role=group aria-label="View"') as views:
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
                 text("kbd", KEYS["view"][0])
-                text(
-                    "span", "$r is any record of the other side; your question is asked of every one of them.", "quiet"
-                )
-            self.points = PointsView(app.workspace, app.judging, self._replace, self._undo)
-            # What is not visible itself is not heard, so the editor is hidden by what it stands in.
+                self._asked = text("span", "", "quiet")
+            views.set_visibility(self._counts)
+            # An element that is hidden itself is not heard, so the editor is hidden by the element around it.
             with ui.element("div") as self._text_view:
-                self.editor = QuestionEditor(app.workspace, on_typed, on_acted)
+                self.editor = editor = QuestionEditor(app.workspace, on_typed, on_acted)
+            on_text = partial(editor.replace, quietly=True)
+            self.points = PointsView(app.workspace, app.judging, on_text, editor.run_method)
             with (
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
@@ -359,8 +352,8 @@ class QuestionPane:
     # The two views
 
     def switch(self, *, as_points: bool | None = None, focus: bool = True) -> None:
-        """Show the question as points or as text; the other one where nothing is said."""
-        self._as_points = not self._as_points if as_points is None else as_points
+        """Show the question as points or as text; by default, the other one."""
+        self._as_points = self._counts and (not self._as_points if as_points is None else as_points)
         self._app.workspace.remember(VIEW, "points" if self._as_points else "text")
         self._show_view()
         if focus:
@@ -369,25 +362,17 @@ class QuestionPane:
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
         self._text_view.set_visibility(not self._as_points)
+        self._asked.text = f"Asked of every record of the other side{'' if self._as_points else ', which is $r'}."
         for one, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
             one.props(f"aria-pressed={'true' if pressed else 'false'}")
             one.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
 
     def focus(self) -> None:
-        """Put the cursor where one writes."""
+        """Put the cursor where the person writes."""
         if self._as_points:
             self.editor.focus_element(".points-new")
         else:
             self.editor.focus()
-
-    def _replace(self, question: str) -> None:
-        self.editor.replace(question, quietly=True)
-
-    def _undo(self, again: bool) -> None:
-        if again:
-            self.editor.redo()
-        else:
-            self.editor.undo()
 
     # What is shown
 
@@ -445,6 +430,6 @@ class QuestionPane:
         self._why.set_visibility(bool(why))
 
     def confirm(self, sentence: str) -> None:
-        """Ask once more before saving; nothing to ask with an empty sentence."""
+        """Ask once more before saving; with an empty sentence there is nothing to ask."""
         self._confirmation_text.text = sentence
         self._confirmation.set_visibility(bool(sentence))

@@ -12,11 +12,11 @@ from nicegui import ui
 from nicegui.element import Element
 
 from blindlabel.web.app import Filter, OwnerApp, Seat
-from blindlabel.web.components import button, key_button, text
+from blindlabel.web.components import button, counted, key_button, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
-"""Attributes with a column of their own where nobody has chosen; of more, the first."""
+"""Attributes that have a column by default; if there are more, the first ones."""
 COLUMNS = "web_columns"
 
 
@@ -45,7 +45,7 @@ class RecordList:
         self._sort, self._descending, self._page = "record", False, 1
         self._edition: tuple[int, int, str] | None = None
         self.order: list[int] = []
-        """The records as they stand in the list, all pages."""
+        """The records in the order of the list, all pages."""
         with ui.element("section").classes("record-list").props('aria-label="Records"') as self.root:
             self._build_tools(on_next, on_open)
             self._table = RecordTable("Records of this round")
@@ -124,8 +124,8 @@ class RecordList:
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._cache.tasks)
-        noun = "record" if asked == 1 else "records"
-        self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
+        shown = "" if len(found) == asked else f"{len(found):,} of "
+        self._count.text = shown + counted(asked, "record")
         left = len(self.seat.unwritten())
         self._next.set_visibility(self._cache.writable and left > 0)
 
@@ -137,7 +137,7 @@ class RecordList:
     def _columns(self) -> list[dict[str, Any]]:
         columns: list[dict[str, Any]] = [
             {"name": "state", "label": "State", "kind": "state", "width": "5.4rem"},
-            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "7.4rem"},
+            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.2rem"},
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
         records = self._cache.records
@@ -154,18 +154,18 @@ class RecordList:
             for name, weight in zip(names, weights, strict=True)
         ]
         if self._cache.state.round > 1:
-            columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
+            columns.append({"name": "disagreed", "label": "Came back", "kind": "again", "width": "6.2rem"})
         if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
-        if len({self._cache.writer(record) for record in self._cache.tasks} - {""}) > 1:
+        if {self._cache.writer(record) for record in self._cache.tasks} - {"", self.seat.name}:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
 
 
 def _weight(name: str, lengths: list[int]) -> float:
-    """How wide an attribute's column is beside the others: room for nine values of ten and for its name, but a long
-    text leaves room for short ones.
+    """How wide an attribute's column is relative to the others: wide enough for nine of ten values and for its name,
+    but a long text leaves room for short ones.
     """
     usual = sorted(lengths)[9 * len(lengths) // 10]
     return min(max(usual + 1.5, len(name) * 1.3, 5.0), 30.0)

@@ -1,12 +1,14 @@
-"""The left half of the annotation window: a record of one's own whose words can be clicked, shaded by how rare they are
-and underlined where the question asks for them; what a click on one asks for; and where in a record a question finds
-what it asks for, so that a person sees at a glance why a row fits.
+"""The left half of the annotation window: one of the owner's records, whose words can be clicked, are shaded by how
+rare they are, and underlined if the question asks for them; what a click on a word asks for; and where in a record a
+question finds what it asks for, so that a person sees at a glance why a row fits.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
+from itertools import accumulate, groupby
 from typing import Any
 
 from nicegui import run, ui
@@ -24,7 +26,7 @@ from blindlabel.records.preparation import Recipe, is_another
 from blindlabel.storage.annotations import Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import tell, text
+from blindlabel.web.components import counted, tell, text
 
 # Hits
 
@@ -50,8 +52,8 @@ def marked(record: Record, atoms: Iterable[Atom]) -> list[dict[str, object]]:
 
 
 def marked_apart(own: Record, other: Record) -> list[dict[str, object]]:
-    """Another record attribute by attribute, as the browser gets it: what the owner's has not is marked, and said where
-    it lacks something.
+    """Another record attribute by attribute, as the browser gets it: what the owner's record does not have is marked,
+    and what the other one lacks is named.
     """
     shown: list[dict[str, object]] = []
     for name, value in other.attributes.items():
@@ -91,10 +93,7 @@ def spans_in(atom: Atom, text: str) -> list[Stretch]:
 
 
 def _occurrences(text: str, needle: str) -> Iterable[int]:
-    start = text.find(needle)
-    while start >= 0:
-        yield start
-        start = text.find(needle, start + 1)
+    return (found.start() for found in re.finditer(f"(?={re.escape(needle)})", text))
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
@@ -103,38 +102,27 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 def word_spans(text: str) -> list[Stretch]:
     """Where the words of a text stand."""
-    found: list[Stretch] = []
-    start = None
-    for place, character in enumerate([*text, " "]):
-        if is_word_character(character):
-            start = place if start is None else start
-        elif start is not None:
-            found.append((start, place))
-            start = None
-    return found
+    runs = [(is_it, len(list(run))) for is_it, run in groupby(text, is_word_character)]
+    ends = list(accumulate(length for _, length in runs))
+    return [(end - length, end) for (is_it, length), end in zip(runs, ends, strict=True) if is_it]
 
 
 def _cut(value: str, spans: list[Stretch]) -> list[dict[str, object]]:
-    parts: list[dict[str, object]] = []
     hit = [False] * len(value)
     for start, end in spans:
         hit[start:end] = [True] * (min(end, len(value)) - start)
-    for character, is_hit in zip(value, hit, strict=True):
-        if parts and parts[-1]["hit"] == is_hit:
-            parts[-1]["text"] = f"{parts[-1]['text']}{character}"
-        else:
-            parts.append({"text": character, "hit": is_hit})
-    return parts
+    runs = groupby(zip(value, hit, strict=True), lambda one: one[1])
+    return [{"text": "".join(character for character, _ in run), "hit": is_hit} for is_hit, run in runs]
 
 
 # Words
 
 SHORT = 3
-"""Words up to this length say something only about the attribute in which they stand."""
+"""Words up to this length say something only about the attribute they are in."""
 
 
 class RecordWords(Element, component="browser/record_words.js"):
-    """A record of one's own, attribute by attribute; clicking a word gives it and its attribute to the handler."""
+    """One of the owner's records, attribute by attribute; clicking a word gives it and its attribute to the handler."""
 
     def __init__(self, workspace: Workspace, on_word: Callable[[str, str], Any]) -> None:
         super().__init__()
@@ -145,7 +133,7 @@ class RecordWords(Element, component="browser/record_words.js"):
         self.on("word", lambda event: on_word(str(event.args["word"]), str(event.args["attribute"])))
 
     def show(self, own: OwnRecord, *, fixed: bool) -> None:
-        """Show a record as it stands in the table."""
+        """Show a record as it is in the table."""
         self._parts = [(name, parts_of(name, value, self._recipe)) for name, value in own.row.items()]
         self._props["attributes"] = [
             {"name": name, "parts": parts, "prepared": _prepared_beside(own, name)} for name, parts in self._parts
@@ -187,13 +175,13 @@ class RecordWords(Element, component="browser/record_words.js"):
 
 
 def rarity_level(others: int, rows: int) -> int:
-    """How rare a word is: 3 where no other row has it, down to 0 if many have."""
+    """How rare a word is: 3 if no other row has it, down to 0 if many have."""
     return 3 if others == 0 else 2 if others <= max(2, rows // 100) else 1 if others <= max(5, rows // 20) else 0
 
 
 def rows_said(others: int) -> str:
     """A number of other rows of the table in words."""
-    return "no other row of yours" if others == 0 else f"{others:,} other row{'s' if others > 1 else ''} of yours"
+    return f"{counted(others, 'other row') if others else 'no other row'} of yours"
 
 
 def asks_for(atom: Atom, word: str) -> bool:
@@ -205,17 +193,6 @@ def asks_for(atom: Atom, word: str) -> bool:
     return bool(spans_in(atom, seen)) or any(seen in text.split() for text in texts)
 
 
-def _tokens(value: str) -> list[str]:
-    """Runs of white space and of everything else, in order."""
-    tokens: list[str] = []
-    for character in value:
-        if tokens and tokens[-1][-1].isspace() == character.isspace():
-            tokens[-1] += character
-        else:
-            tokens.append(character)
-    return tokens
-
-
 def _prepared_beside(own: OwnRecord, attribute: str) -> str:
     prepared = own.prepared.attributes.get(attribute, "")
     return prepared if is_another(own.row[attribute], prepared) else ""
@@ -225,7 +202,8 @@ def parts_of(attribute: str, value: str, recipe: Recipe) -> list[dict[str, str]]
     """A value as words that can be clicked; what was read as its type is one."""
     kind = recipe.type_of(attribute)
     is_one = not kind.is_text and recipe.read(kind, value) is not None
-    return [{"text": one, "word": word_of(attribute, one, recipe)} for one in ([value] if is_one else _tokens(value))]
+    tokens = [value] if is_one else re.findall(r"\s+|\S+", value)
+    return [{"text": one, "word": word_of(attribute, one, recipe)} for one in tokens]
 
 
 def word_of(attribute: str, token: str, recipe: Recipe) -> str:
@@ -243,9 +221,9 @@ def view_for(workspace: Workspace, attribute: str = "", *, cased: bool = True) -
 
 
 def asked_for(word: str, attribute: str, workspace: Workspace) -> Term:
-    """The predicate that a clicked word becomes: a whole word where that can be asked, else a part of the text; short
-    words only in their own attribute. Upper and lower case do not matter in it. A text that is too long to be asked in
-    one piece becomes several, none of it left out.
+    """The predicate that a clicked word becomes: a whole word if that can be asked, else a part of the text; short
+    words only in their own attribute. Upper and lower case do not matter in it. A text that is too long to be asked for
+    in one piece becomes several, with nothing left out.
     """
     terms, limit = workspace.agreement.terms(), workspace.agreement.terms().limits.needle_length
     small = word.lower() if word.isascii() else word
@@ -263,7 +241,7 @@ def asked_for(word: str, attribute: str, workspace: Workspace) -> Term:
 
 
 def pieces_of(text: str, longest: int) -> list[str]:
-    """A text in pieces of at most this many characters, cut between words where that can be."""
+    """A text in pieces of at most this many characters, cut between words if possible."""
     return textwrap.wrap(text, longest, break_on_hyphens=False)
 
 
@@ -313,7 +291,7 @@ class RecordPane:
 
     def show_mark(self) -> None:
         """Show what is noted about the record, here or in another tab."""
-        own, self._own = self._own, None  # what follows is no note
+        own, self._own = self._own, None  # what follows is not a note
         if own is not None:
             self._mark = self._app.cache.mark(own.record)
             self._unsure.value, self._note.value = self._mark.unsure, self._mark.note

@@ -20,7 +20,8 @@ _KEYS = (
     (
         "At a record",
         (
-            *KEYS.values(),
+            *(keys for name, keys in KEYS.items() if not name.startswith("option-")),
+            ("Alt+1 … 4", KEYS["option-1"][1]),
             ("Ctrl+Z", "undo, in points and text; Ctrl+Y redo"),
             ("Tab", "in the text: take the marked completion; Ctrl+Space offers some"),
         ),
@@ -42,7 +43,7 @@ def _dialog(title: str) -> ui.dialog:
 
 
 def agreed_dialog(workspace: Workspace) -> ui.dialog:
-    """What counts as a match, and what was agreed."""
+    """The dialog on what counts as a match, and what else was agreed."""
     agreement = workspace.agreement
     with _dialog("Criteria") as dialog, ui.card().classes("sheet"):
         text("h2", "When do two records match?")
@@ -69,7 +70,7 @@ def agreed_dialog(workspace: Workspace) -> ui.dialog:
 
 
 def syntax(workspace: Workspace) -> list[tuple[str, str]]:
-    """What can be written, with this study's attributes and limits."""
+    """What questions can be made of, with this study's attributes and limits."""
     agreement, limits = workspace.agreement, workspace.agreement.terms().limits
     first = agreement.attributes[0]
     others = ", ".join(agreement.attributes[1:6]) + (", …" if len(agreement.attributes) > 6 else "")

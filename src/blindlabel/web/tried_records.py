@@ -1,5 +1,5 @@
-"""Trying a question on a record of one's own making ("what about her sister?"): an imagined one or the owner's record,
-edited, with yes or no as one types; kept for this record or for all, and tried on every question from then on.
+"""Trying a question on a record that the person makes up ("what about her sister?"): an imagined one or the owner's
+record, edited, with yes or no while typing; kept for this record or for all, and tried on every question from then on.
 
 What is kept stays in the workspace. It is never asked or sent, and no verdict counts it.
 """
@@ -23,24 +23,24 @@ _SETTING = "web_tried_records"
 
 @dataclass(frozen=True)
 class TriedRecord:
-    """One that is kept."""
+    """A record that is kept."""
 
     values: Mapping[str, str]
-    """As they were typed."""
+    """The values as they were typed."""
     partner: bool
-    """Whether a question should find it; otherwise it is another's, and should not pass."""
+    """Whether a question should find it; otherwise it is somebody else's, and should not pass."""
     record: int | None
-    """The own record that it belongs to; None for all."""
+    """The owner's record that it belongs to; None: all of them."""
 
     def outcome(self, yes: bool) -> str:
-        """What a question does with it, in the words of imagined ones."""
+        """What a question does with it, in the words used for imagined records."""
         if self.partner:
             return "Your partner: found" if yes else "Your partner: missed"
         return "Your other: let pass" if yes else "Your other: kept out"
 
 
 def tried_records(workspace: Workspace) -> list[TriedRecord]:
-    """All that were kept."""
+    """All records that are kept."""
     return [TriedRecord(**one) for one in json.loads(workspace.remembered(_SETTING) or "[]")]
 
 
@@ -50,7 +50,7 @@ def keep_tried(workspace: Workspace, kept: list[TriedRecord]) -> None:
 
 
 class TriedPane:
-    """Those that are kept for the open record, and a form to make another."""
+    """The records that are kept for the open record, and a form to make another."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace, self._recipe = workspace, workspace.agreement.recipe
@@ -62,7 +62,7 @@ class TriedPane:
             self._begin = button("Edit a copy of your record", lambda: self.edit(None))
             with ui.element("div").classes("tried-form") as self._form:
                 self._fields = {
-                    name: ui.input(label=name, on_change=self._show_answer).props("dense outlined")
+                    name: ui.textarea(label=name, on_change=self._show_answer).props("dense outlined autogrow")
                     for name in workspace.agreement.attributes
                 }
                 self._answer = text("p", "").props("role=status")
@@ -74,7 +74,7 @@ class TriedPane:
         self._close()
 
     def show(self, own: OwnRecord | None, question: Question | None) -> None:
-        """Try what is kept on a question about this record; without one, about the same as before."""
+        """Try the kept records on a question about this record; without one, about the same record as before."""
         own = own or self._own
         if own is None:
             return

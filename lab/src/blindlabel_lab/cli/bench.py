@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typer
 
-from blindlabel_lab.cli import bench_gates, bench_language, bench_packed, bench_scale, bench_server, bench_web
+from blindlabel_lab.cli import bench_gates, bench_packed, bench_scale, bench_server, bench_web
 
 app = typer.Typer(
     name="bench",
@@ -15,7 +15,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command("language")(bench_language.language)
 app.command("packed")(bench_packed.packed)
 app.command("scale")(bench_scale.scale)
 app.command("server")(bench_server.server)

@@ -35,6 +35,8 @@ app = typer.Typer(
 )
 
 app.command("prepare")(people.prepare)
+app.command("session")(people.session)
+app.command("seat", hidden=True)(people.seat)
 app.command("score")(people.score)
 app.command("replay")(people.replay)
 app.command("learning")(people.learning)
@@ -101,13 +103,11 @@ def quality(
     ] = "plain",
     prepare: PrepareOption = "ours",
     needle_length: NeedleOption = 16,
-    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
     """Label random samples of each set with suggested questions, and compare with the truth, round by round."""
-    from blindlabel_lab.experiments.people import with_people
     from blindlabel_lab.experiments.quality import quality as work
 
     plan = _plan(
@@ -121,17 +121,8 @@ def quality(
         rounds=rounds,
         engine=engine,
         needle_length=needle_length,
-        people=tuple(people_ or ()),
     )
-    run_and_show(
-        "quality",
-        results,
-        plots,
-        json,
-        lambda folder, advance: with_people(
-            work(plan, folder, advance), plan.people, ("suggested",), plan.needle_length
-        ),
-    )
+    run_and_show("quality", results, plots, json, lambda folder, advance: work(plan, folder, advance))
 
 
 @app.command()
@@ -252,40 +243,6 @@ def invariance(
 
 
 @app.command()
-def partners(
-    data: DataOption = None,
-    dataset: SetOption = None,
-    samples: SamplesOption = 20,
-    records: Annotated[int, typer.Option("--records", min=2, help="Sampled records of each table.")] = 50,
-    prepare: PrepareOption = "ours",
-    json: JsonFlag = False,
-) -> None:
-    """Measure how many sampled records have a partner in the other sample, drawn uniformly and enriched."""
-    from blindlabel_lab.experiments.datasets import data_folder, names_in, preparation_named
-    from blindlabel_lab.experiments.partners import partners as work
-
-    folder = data_folder(data)
-    with progress_bar() as bar:
-        task = bar.add_task("partners", total=1.0)
-        document = work(
-            folder,
-            dataset or names_in(folder),
-            records,
-            samples,
-            lambda what, share: bar.update(task, description=what, completed=share),
-            preparation_named(prepare),
-        )
-    if json:
-        result_json(document)
-        return
-    for row in document["rows"]:
-        result(
-            f"{row['dataset']}: uniform {row['uniform']:.3f}, enriched {row['enriched']:.3f} (uniform part"
-            f" {row['uniform_part']:.3f}, by keys {row['part_by_keys']:.3f}), {row['matches']:.1f} matches"
-        )
-
-
-@app.command()
 def oracles(
     data: DataOption = None,
     dataset: SetOption = None,
@@ -296,7 +253,6 @@ def oracles(
     rounds: RoundsOption = 3,
     prepare: PrepareOption = "ours",
     needle_length: NeedleOption = 16,
-    people_: PeopleOption = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
@@ -304,9 +260,7 @@ def oracles(
     """Compare strategies: a conjunction of rare words, a plain weighted count, and suggestions with and without
     attributes.
     """
-    from blindlabel_lab.experiments.people import with_people
     from blindlabel_lab.experiments.quality import oracles as work
-    from blindlabel_lab.experiments.strategies import STRATEGIES
 
     plan = _plan(
         data,
@@ -318,17 +272,8 @@ def oracles(
         size=matches,
         rounds=rounds,
         needle_length=needle_length,
-        people=tuple(people_ or ()),
     )
-    run_and_show(
-        "oracles",
-        results,
-        plots,
-        json,
-        lambda folder, advance: with_people(
-            work(plan, folder, advance), plan.people, tuple(STRATEGIES), plan.needle_length
-        ),
-    )
+    run_and_show("oracles", results, plots, json, lambda folder, advance: work(plan, folder, advance))
 
 
 @app.command()
@@ -439,7 +384,7 @@ def all_(
     ] = True,
     json: JsonFlag = False,
 ) -> None:
-    """Run every experiment and write results/report.html and report.md."""
+    """Run every experiment and write results/report.md."""
     from blindlabel_lab.experiments.report import run_all
     from blindlabel_lab.experiments.results import Results
 

@@ -1,9 +1,9 @@
-"""`blindlabel experiment prepare, score, replay, learning`: the publication's experiment with people."""
+"""`blindlabel experiment prepare, session, score, replay, learning`: the publication's experiment with people."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,8 +33,9 @@ Studies = Annotated[
 
 
 def prepare(
-    name: Annotated[
-        str | None, typer.Argument(metavar="SET", help="A set by name, or a folder with a.csv, b.csv and matches.csv.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SET", help="A set by name, or a folder with a.csv, b.csv and matches.csv."),
     ] = None,
     *,
     out: Annotated[Path, typer.Option("--out", help="The new folder to write.")],
@@ -51,23 +52,42 @@ def prepare(
     data: DataOption = None,
     attributes: AttributesOption = None,
     preparation: PrepareOption = "ours",
-    local: Annotated[
-        bool, typer.Option("--local", help="Start coordinator and both owners with their web apps, for one room.")
+    participants: Annotated[
+        int | None,
+        typer.Option("--participants", help="For a laboratory: so many people, in couples. Several SETs may be named."),
+    ] = None,
+    consent: Annotated[
+        Path | None,
+        typer.Option(
+            "--consent",
+            exists=True,
+            dir_okay=False,
+            help="With --participants: the text to agree to; {participant} is the pseudonym.",
+        ),
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="The publication's conditions: is_in only, no points, plain preparation."),
     ] = False,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="With --local: only print the links.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Make a study for people ready: draw the matches, write the agreement, both tables and the truth apart, and print
-    the commands of all parties. With --local, a folder that is ready is opened again.
+    the commands of all parties. With --participants, a whole study with a control arm: sheets, consent, practice and
+    assignment (docs/laboratory/people.md).
     """
-    from blindlabel_lab.experiments.prepared import commands, is_prepared, read_prepared
+    from blindlabel_lab.experiments.prepared import commands
     from blindlabel_lab.experiments.prepared import prepare as make
 
-    if local and is_prepared(out):
-        _serve(read_prepared(out), browser=not no_browser)
+    if participants is None and (consent is not None or len(names or []) > 1):
+        raise InputError("Several sets, and a text to agree to, are for a study with --participants.")
+    preparation = "published" if published else preparation
+    chosen: list[str | None] = [*names] if names else [None]
+    datasets = [_dataset(name, table or [], truth, data, attributes, preparation) for name in chosen]
+    common: dict[str, Any] = {"seed": seed, "size": matches, "rounds": rounds, "engine": engine, "published": published}
+    if participants is not None:
+        _prepare_study(datasets, out, participants, consent, common, json=json)
         return
-    dataset = _dataset(name, table or [], truth, data, attributes, preparation)
-    made = make(dataset, out, seed=seed, size=matches, rounds=rounds, engine=engine)
+    made = make(datasets[0], out, **common)
     if json:
         document = {
             "folder": str(out),
@@ -77,15 +97,76 @@ def prepare(
             "commands": commands(made),
         }
         result_json(document)
-    elif not local:
+    else:
         for line in commands(made):
             result(line)
     say(
         f"{len(made.sample.a)} and {len(made.sample.b)} records of {made.name} with {int(made.sample.truth.sum())} true"
         f" pairs are in {out}. Nobody who annotates may see {made.truth.parent} or the other's table."
     )
-    if local:
-        _serve(made, browser=not no_browser)
+
+
+def _prepare_study(
+    datasets: list[Dataset], out: Path, participants: int, consent: Path | None, common: dict[str, Any], *, json: bool
+) -> None:
+    from dataclasses import asdict
+
+    from blindlabel_lab.experiments.participants import prepare_study
+
+    made = prepare_study(datasets, out, participants=participants, consent=consent, **common)
+    if json:
+        couples = [[asdict(one) for one in sittings] for sittings in made.couples]
+        result_json({"folder": str(out), "seed": made.seed, "participants": made.participants, "couples": couples})
+    else:
+        for number in range(1, len(made.couples) + 1):
+            for one in made.sittings(number):
+                order = f"{' then '.join(one.parts)}, sample {one.blind} blind"
+                result(f"couple {number} ({' and '.join(made.members(number))}), {one.set}: {order}")
+    say(
+        f"Print {out}/participants/*/sheet.html, and keep the list of who is who on paper. A couple sits down with"
+        f" `blindlabel experiment session {out} --couple 1`."
+    )
+    if len(made.couples) % 4:
+        say("Samples and the order of parts are in balance for a multiple of 8 participants.")
+
+
+def session(
+    study: Annotated[Path, typer.Argument(help="The folder of a study with participants.")],
+    *,
+    couple: Annotated[int, typer.Option("--couple", help="Which couple sits down.")],
+) -> None:
+    """Serve the next sitting of a couple, with its first unfinished set: consent, practice, the blind part and the
+    pairs, a link for each of both. Stopped, it goes on where it was.
+    """
+    from blindlabel.cli.demo import serve_all
+    from blindlabel_lab.experiments.arms import unfinished
+    from blindlabel_lab.experiments.participants import read_study
+
+    found = read_study(study)
+    left = unfinished(found, couple)
+    if not left:
+        raise InputError(f"Couple {couple} has finished everything.")
+    name = left[0].set
+    folder = found.blind_folder(couple, name)
+    port = _begun(folder, found.sample(name, left[0].blind))
+    say(f"Couple {couple}, {name}: give each participant the link with its pseudonym. Stop with Ctrl-C.")
+    seats = {one: ["experiment", "seat", str(study), one, name] for one in found.members(couple)}
+    serve_all(folder, seats, port, browser=False)
+
+
+def seat(study: Path, participant: str, name: str) -> None:
+    """Serve one participant's part of a sitting; `session` starts it."""
+    from blindlabel.cli.serving import running_beside, serve_app
+    from blindlabel.storage.workspace import Workspace
+    from blindlabel_lab.experiments.participants import read_study
+    from blindlabel_lab.experiments.seat import Seat, SeatApp
+
+    found = read_study(study)
+    workspace = Workspace.open(found.workspace_folder(participant, name))
+    app = SeatApp(workspace, published=found.published)
+    made = Seat(found, participant, name, app)
+    with running_beside(workspace.folder):
+        serve_app(app, browser=False, around=made.around)
 
 
 def _dataset(
@@ -111,23 +192,20 @@ def _dataset(
     return read_dataset(data_folder(data), name, chosen, steps)
 
 
-def _serve(made: Prepared, *, browser: bool) -> None:
-    """All three parties on this machine; their words are compared here, as everybody sits in one room."""
-    from blindlabel.cli.demo import serve_all
+def _begun(folder: Path, made: Prepared) -> int:
+    """All three parties in this folder, made where they are not there yet; the coordinator's port. Their words are
+    compared here, as everybody sits in one room.
+    """
     from blindlabel.storage.workspace import Workspace
     from blindlabel.web.local_study import Rehearsal, Wanted, free_port
     from blindlabel.web.owner_server import HOST
     from blindlabel_lab.experiments.prepared import OWNERS
 
-    workspaces = [made.folder / owner for owner in OWNERS]
-    if made.coordinator.exists():
-        port = int(Workspace.open(workspaces[0]).settings["via"].rpartition(":")[2])
-    else:
-        port = free_port()
-        wanted = Wanted(owners=OWNERS, address=f"http://{HOST}:{port}")
-        Rehearsal(made.folder, wanted, made.tables, made.agreement).begin()
-    say("Give each annotator one owner's link. Stop with Ctrl-C; --local with this folder goes on.")
-    serve_all(made.folder, workspaces, port, browser=browser)
+    if (folder / "coordinator").exists():
+        return int(Workspace.open(folder / OWNERS[0]).settings["via"].rpartition(":")[2])
+    port = free_port()
+    Rehearsal(folder, Wanted(owners=OWNERS, address=f"http://{HOST}:{port}"), made.tables, made.agreement).begin()
+    return port
 
 
 def score(
@@ -137,23 +215,44 @@ def score(
         list[Path] | None,
         typer.Option("--truth", help="Known matches (id_a, id_b), for all or for each; prepared ones know it."),
     ] = None,
-    against: Annotated[
+    log: Annotated[
         list[Path] | None,
-        typer.Option("--against", help="Studies of another condition, paired with the others in order; repeat it."),
+        typer.Option("--log", help="Exported annotation logs, for the time; prepared folders have theirs."),
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", help="Of a study with participants: one file to keep, without names.")
     ] = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
     json: JsonFlag = False,
 ) -> None:
-    """Score finished or exported studies against the known matches, round by round, over agreed pairs and strict."""
-    from blindlabel_lab.experiments.scoring import paired
+    """Score finished or exported studies against the known matches, round by round, over agreed pairs and strict, with
+    agreement and time; of a study with participants, both arms.
+    """
+    from blindlabel_lab.experiments.participants import is_people_study
     from blindlabel_lab.experiments.scoring import score as work
 
-    document = work(studies, truth or [])
-    if against:
-        document["against"] = work(against, truth or [])
-        document["paired"] = paired(document["studies"], document["against"]["studies"])
+    if len(studies) == 1 and is_people_study(studies[0]):
+        _score_people(studies[0], archive, results, json=json)
+        return
+    if archive is not None:
+        raise InputError("--archive is of one study with participants.")
+    document = work(studies, truth or [], log or [])
     run_and_show("score", results, plots, json, lambda _results, _advance: document)
+
+
+def _score_people(folder: Path, to: Path | None, results: Path, *, json: bool) -> None:
+    from blindlabel_lab.experiments.arms import archive, score_study
+    from blindlabel_lab.experiments.participants import read_study
+
+    study = read_study(folder)
+    document = run_and_show("people", results, False, json, lambda _results, _advance: score_study(study))
+    if document["unfinished"]:
+        say(f"Not finished, and left out: {'; '.join(document['unfinished'])}.")
+    if to is not None:
+        say(
+            f"{len(archive(study, document, to))} files are in {to}: questions and answers, but no tables and no names."
+        )
 
 
 def replay(

@@ -65,9 +65,9 @@ def read_log(path: Path) -> list[Mapping[str, Any]]:
 
 
 def logs_in(folder: Path) -> list[Path]:
-    """The logs of a prepared study: exported ones, else those of workspaces; of anything else, itself."""
+    """The logs of a prepared study or one with people: exported ones, else those of workspaces; else itself."""
     exported = sorted(path.parent for path in folder.glob("questions/*/log.csv"))
-    own = sorted(path.parent for path in folder.glob("*/workspace.sqlite"))
+    own = sorted(path.parent for depth in ("*", "couples/*/*/*") for path in folder.glob(f"{depth}/workspace.sqlite"))
     return exported or own or [folder]
 
 

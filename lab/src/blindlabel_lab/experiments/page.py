@@ -1,10 +1,9 @@
-"""The report of all experiments as Markdown and as one HTML page, figures beside it: what the publication shows, where
-ours is, then every experiment with its command, what is published, tables, notes and figures."""
+"""The report of all experiments as Markdown, figures beside it: what the publication shows, where ours is, then every
+experiment with its command, what is published, tables, notes and figures.
+"""
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,9 +133,6 @@ def notes(document: Document) -> list[str]:
     return found
 
 
-# -- Markdown
-
-
 def _markdown_table(rows: Table) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
@@ -159,64 +155,3 @@ def _trimmed(rows: Table) -> Table:
     """Without columns at the end that are empty in every row."""
     width = max(place + 1 for row in rows for place, cell in enumerate(row) if cell)
     return [row[:width] for row in rows]
-
-
-# -- HTML
-
-_STYLE = (
-    "body{font-family:sans-serif;max-width:78em;margin:2em auto;padding:0 1em;line-height:1.45;color:#1a1a1a;"
-    "background:#fff}"
-    "h2{margin-top:2.2em;border-top:1px solid #bbb;padding-top:.8em}"
-    ".wide{overflow-x:auto;margin:1em 0}"
-    "table{border-collapse:collapse;font-size:.88em;font-variant-numeric:tabular-nums}"
-    "td,th{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap;vertical-align:bottom}"
-    "th{white-space:normal;border-bottom:2px solid #888;min-width:3.2em}"
-    ".n{text-align:right}"
-    "figure{margin:1.2em 0}figcaption{font-size:.9em;color:#333;max-width:60em}"
-    "img{max-width:100%;display:block}"
-    "pre{background:#f4f4f4;padding:.5em;white-space:pre-wrap}"
-    ".said{background:#f7f7ef;padding:.4em .8em;border-left:4px solid #b9b98a}"
-)
-_NUMBER = re.compile(r"[-+±–]?\d[\d.,]*( ?(%|±|/|\+|to|\() ?-?[\d.,]+\)?)*( %|\))*|–|not run")
-
-
-def page(report: Report) -> str:
-    """The report as one HTML page; figures are the SVG files beside it."""
-    contents = "".join(f'<li><a href="#{one.name}">{TITLES[one.name]}</a></li>' for one in report.sections)
-    parts = [
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>blindlabel experiments</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style><h1>Experiments</h1>'
-        f"<p>{_text(INTRODUCTION)}</p><ol>{contents}<li><a href='#took'>What this run took</a></li></ol>",
-        _html_table(report.where()),
-    ]
-    for one in report.sections:
-        parts.append(f'<h2 id="{one.name}">{TITLES[one.name]}</h2><pre>{html.escape(one.command)}</pre>')
-        parts.append(f'<p class="said">{_text(PUBLISHED[one.name])}</p>')
-        parts += [_html_table(_trimmed(rows)) for rows in one.tables()]
-        parts += [f"<p>{_text(note)}</p>" for note in notes(one.document)]
-        parts += [_figure(path) for path in one.pictures]
-    parts.append(f'<h2 id="took">What this run took</h2><p>{TIMES}</p>{_html_table(report.times())}')
-    return "\n".join(parts) + "\n</html>\n"
-
-
-def _text(words: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words))
-
-
-def _figure(path: Path) -> str:
-    said = html.escape(caption(path.stem))
-    return f'<figure><img src="{html.escape(path.name)}" alt="{said}"><figcaption>{said}</figcaption></figure>'
-
-
-def _html_table(rows: Table) -> str:
-    """Columns of numbers are flush right, with their heads; all others flush left."""
-    numbers = [
-        all(not row[place] or _NUMBER.fullmatch(row[place]) for row in rows[1:]) for place in range(len(rows[0]))
-    ]
-
-    def cells(tag: str, row: Sequence[str]) -> str:
-        kinds = (' class="n"' if number else "" for number in numbers)
-        return "".join(f"<{tag}{kind}>{_text(cell)}</{tag}>" for kind, cell in zip(kinds, row))
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>\n" for row in rows[1:])
-    return f'<div class="wide"><table><tr>{cells("th", rows[0])}</tr>\n{body}</table></div>'

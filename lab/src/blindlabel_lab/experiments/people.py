@@ -1,8 +1,8 @@
 """People's questions asked again: a prepared study's questions, from folders or workspaces, through any engine.
 
 An owner's questions are looked for in `questions/<owner>` of the prepared folder (or of the folder that is named
-instead), exported or written by hand, and else in the workspace that `--local` made. Labels follow by the rules and the
-settings of the agreement, so the plain engine gives what the study itself gave.
+instead), exported or written by hand, and else in the workspace there. Labels follow by the rules and the settings of
+the agreement, so the plain engine gives what the study itself gave.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blindlabel.storage.annotations import questions_asked
 from blindlabel.storage.workspace import Workspace
 from blindlabel_lab.experiments.describing import described
 from blindlabel_lab.experiments.prepared import OWNERS, Prepared, read_prepared
-from blindlabel_lab.experiments.quality import Advance, oracles_of, run_sample
+from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.simulation import Run, ThroughEngine, needles_of, simulate
 
 Texts = Mapping[tuple[int, int], str]
@@ -119,29 +119,6 @@ def replayed(folders: Sequence[Path], engine: str, questions: Path | None, advan
         rounds = [asdict(one) for one in run.rounds]
         studies[str(folder)] = {"rounds": rounds, "final": rounds[-1], "questions": len(run.questions)}
     return {"engine": engine, "studies": studies}
-
-
-def beside(folder: Path, strategies: Sequence[str], needle_length: int) -> dict[str, Any]:
-    """People's questions on their sample beside simulated oracles on the very same sample."""
-    prepared = read_prepared(folder)
-    dataset, sample, rounds = prepared.dataset, prepared.sample, prepared.agreement.rounds
-    runs = {"people": replay(prepared)}
-    for strategy in strategies:
-        oracles = oracles_of(dataset, strategy, needle_length, 1 / (1 + len(sample.a)))
-        most_yes = prepared.agreement.budget.most_yes
-        runs[strategy] = run_sample(dataset, sample, oracles, "plain", rounds, needle_length, most_yes)
-    return {
-        name: {"rounds": [asdict(one) for one in run.rounds], "final": asdict(run.rounds[-1])}
-        for name, run in runs.items()
-    }
-
-
-def with_people(
-    document: dict[str, Any], folders: Sequence[Path], strategies: Sequence[str], needle_length: int
-) -> dict[str, Any]:
-    """An experiment's document with people's questions beside these strategies, sample by sample."""
-    found = {str(folder): beside(folder, strategies, needle_length) for folder in folders}
-    return document | {"people": found} if found else document
 
 
 def with_peoples_tokens(document: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:

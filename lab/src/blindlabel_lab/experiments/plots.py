@@ -74,8 +74,7 @@ _STYLES = {
 
 
 def _quality(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    people = {f"{f}: {o}": run for f, runs in document.get("people", {}).items() for o, run in runs.items()}
-    return _rounds(plt, {**document["datasets"], **people}, ("quality", "agreement"))
+    return _rounds(plt, document["datasets"], ("quality", "agreement"))
 
 
 def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[tuple[str, Any]]:
@@ -139,9 +138,8 @@ def _legend(figure: Any, axis: Any, handles: Sequence[Any] | None = None) -> Non
 
 
 def _studies(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    against = {f"against: {name}": one for name, one in document.get("against", {}).get("studies", {}).items()}
     kind = "replay" if "engine" in document else "score"
-    return _rounds(plt, {**document["studies"], **against}, (kind, f"{kind}-agreement"))
+    return _rounds(plt, document["studies"], (kind, f"{kind}-agreement"))
 
 
 def _learning(plt: Any, document: Document) -> list[tuple[str, Any]]:

@@ -7,14 +7,14 @@ rows, a table for each owner, and the truth apart.
     truth/matches.csv     for whoever scores, and nobody else: id_a, id_b
     questions/owner-a     where an owner's exported questions are looked for afterwards
 
-Who plays whom is up to the people: two rooms, two machines, or one room (`--local`), where the coordinator's folder and
-the owners' workspaces are made here as well (`coordinator`, `owner-a`, `owner-b`).
+Who plays whom is up to the people. Where they play on one machine, the coordinator's folder and the owners' workspaces
+are here as well (`coordinator`, `owner-a`, `owner-b`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -78,18 +78,31 @@ def table_path(folder: Path, owner: str) -> Path:
     return folder / "tables" / f"{owner}.csv"
 
 
-def prepare(
-    dataset: Dataset, folder: Path, *, seed: int, size: int = 50, rounds: int = 3, engine: str = "packed"
-) -> Prepared:
-    """Draw the matches and write the folder, which must be new or empty."""
-    if engine not in ENGINES:
-        raise InputError(f"There is no engine {engine}; there are {', '.join(ENGINES)}.")
+def check_new(folder: Path) -> None:
+    """Refuse a folder that has something in it."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder; choose a new one.")
+
+
+def prepare(
+    dataset: Dataset,
+    folder: Path,
+    *,
+    seed: int,
+    size: int = 50,
+    rounds: int = 3,
+    engine: str = "packed",
+    published: bool = False,
+    sample: Sample | None = None,
+) -> Prepared:
+    """Draw the matches, unless a sample is given, and write the folder, which must be new or empty."""
+    if engine not in ENGINES:
+        raise InputError(f"There is no engine {engine}; there are {', '.join(ENGINES)}.")
+    check_new(folder)
     if not dataset.matches:
         raise InputError(f"{dataset.name} has no known match, so there is nothing to draw a sample around.")
-    sample = draw(dataset, seed, size)
-    agreement = _agreement(dataset, sample, seed, rounds, engine)
+    sample = sample or draw(dataset, seed, size)
+    agreement = _agreement(dataset, sample, seed, rounds, engine, published)
     made = Prepared(folder, dataset.name, seed, agreement)
     (folder / "tables").mkdir(parents=True)
     made.truth.parent.mkdir()
@@ -129,7 +142,14 @@ def _write_table(path: Path, table: Table, ids: Sequence[str], attributes: Seque
     write_csv(path, ("id", *attributes), ((own, *(row[a] for a in attributes)) for own, row in zip(ids, rows)))
 
 
-def _agreement(dataset: Dataset, sample: Sample, seed: int, rounds: int, engine: str) -> Agreement:
+PUBLISHED: Mapping[str, dict[str, Any]] = {
+    "encoding": {"functions": ["is_in"], "profile": [1] * 10},
+    "limits": {"total_weight": 1},
+}
+"""What an agreement says so that questions are the publication's: texts that are in the record, and no points."""
+
+
+def _agreement(dataset: Dataset, sample: Sample, seed: int, rounds: int, engine: str, published: bool) -> Agreement:
     """The default agreement, with the sample's rows and lengths. Rows that are not asked about are cut, not refused."""
     records = [dataset.records[0][i] for i in sample.a] + [dataset.records[1][j] for j in sample.b]
     whole = _rounded(max(len(record.whole) for record in records))
@@ -145,6 +165,9 @@ def _agreement(dataset: Dataset, sample: Sample, seed: int, rounds: int, engine:
         },
         "encoding": {"engine": engine, "record_length": whole, "attribute_length": min(value, whole)},
     }
+    if published:
+        settings["encoding"] |= PUBLISHED["encoding"]
+        settings["limits"] = PUBLISHED["limits"]
     return agreements.new(f"{dataset.name} {seed}", OWNERS, dataset.attributes, **settings)
 
 

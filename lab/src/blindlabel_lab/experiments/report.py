@@ -16,12 +16,11 @@ from blindlabel_lab.experiments import describing
 from blindlabel_lab.experiments import quality as labelling
 from blindlabel_lab.experiments.datasets import PUBLISHED_PREPARATION
 from blindlabel_lab.experiments.learning import learning, logs_in
-from blindlabel_lab.experiments.page import Report, Section, markdown, page
-from blindlabel_lab.experiments.people import with_people, with_peoples_tokens
+from blindlabel_lab.experiments.page import Report, Section, markdown
+from blindlabel_lab.experiments.people import with_peoples_tokens
 from blindlabel_lab.experiments.plots import plot
 from blindlabel_lab.experiments.quality import Advance, Plan
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.strategies import STRATEGIES
 
 USUAL_SECONDS: Mapping[str, float] = MappingProxyType(
     {
@@ -83,13 +82,9 @@ def run_all(
         sections.append(Section(part.name, part.experiment, part.command, document, shown))
         took.append((part.name, time.monotonic() - wall, processor_seconds() - used))
         finished(part.name, place + 1, len(parts), *took[-1][1:])
-    report = Report(sections, took)
-    for path, text in (
-        (results.folder / "report.md", markdown(report)),
-        (results.folder / "report.html", page(report)),
-    ):
-        results.write(path, text)
-        written.append(path)
+    path = results.folder / "report.md"
+    results.write(path, markdown(Report(sections, took)))
+    written.append(path)
     return {one.name: one.document for one in sections}, written
 
 
@@ -103,13 +98,10 @@ def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
     people = "".join(f" --people {folder}" for folder in plan.people)
     drawn, drawn_fewer = (f"{common} --samples {one.samples} --seed {one.seed}" for one in (plan, fewer))
 
-    def shown(document: dict[str, Any], strategies: Sequence[str]) -> dict[str, Any]:
-        return with_people(document, plan.people, strategies, plan.needle_length)
-
     parts = [
         Part("records", f"{common} --seed {plan.seed}", lambda to: describing.records(raw, to)),
         Part("missing", common, lambda to: describing.missing(plan, to)),
-        Part("quality", drawn + people, lambda to: shown(labelling.quality(plan, results, to), ("suggested",))),
+        Part("quality", drawn, lambda to: labelling.quality(plan, results, to)),
         Part(
             "quality-published",
             f"{drawn} --prepare published",
@@ -128,11 +120,7 @@ def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
     if costs:
         parts.append(Part("communication", "", lambda to: measured.communication(results, to)))
         parts.append(Part("computation", "", lambda to: measured.computation(results, to)))
-    parts.append(
-        Part(
-            "oracles", drawn_fewer + people, lambda to: shown(labelling.oracles(fewer, results, to), tuple(STRATEGIES))
-        )
-    )
+    parts.append(Part("oracles", drawn_fewer, lambda to: labelling.oracles(fewer, results, to)))
     folder = hard.candidates_folder(plan.folder)
     candidate_sets = hard.names_in(folder)
     if candidate_sets:

@@ -3,9 +3,6 @@
 A study is a prepared folder with the coordinator's and both owners' folders in it, or an exported ground truth with the
 ids of both (`merge` makes it). Where it has the matches alone, precision, strict recall and strict F are known at the
 end, and nothing else.
-
-Two conditions (`--against`) are compared study by study: the mean of the differences, and how often a random swap of
-the two in each pair would give one as large (the exact sign-flip test; beyond 16 pairs from 100,000 random swaps).
 """
 
 from __future__ import annotations
@@ -24,9 +21,12 @@ from blindlabel.errors import InputError
 from blindlabel.export import read_ground_truth
 from blindlabel.export.truth import AgreedPairs, truths_of_coordinator, with_ids
 from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.protocol.facts import key_of
+from blindlabel.protocol.figures import Tally
 from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel_lab.experiments.learning import learning, logs_in, read_log
 from blindlabel_lab.experiments.prepared import OWNERS, is_prepared, read_prepared
 
 COMPARED = ("precision", "recall", "f", "recall_strict", "f_strict")
@@ -40,26 +40,30 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Found:
-    """A study's labels, and how many rounds it had at most (0: not known)."""
+    """A study's labels, how many rounds it had at most (0: not known), and by round how its owners answered, where that
+    is known.
+    """
 
     truth: GroundTruth
     rounds: int
+    tallies: tuple[Tally, ...] = ()
 
 
 def find(study: Path) -> Found:
     """The labels of a study with the ids of both owners: nothing else says which records they are of."""
     if is_prepared(study):
-        return _of_prepared(study)
+        return labels_of(study)
     if not study.is_file():
-        raise InputError(f"{study} is no study: neither a prepared folder, nor an exported ground truth.{_MERGE}")
+        raise InputError(f"{study} is not a study: neither a prepared folder, nor an exported ground truth.{_MERGE}")
     truth = read_ground_truth(study)
     if truth.pairs and (truth.ids_a is None or truth.ids_b is None):
         raise InputError(f"The labels in {study.name} do not have the ids of both owners.{_MERGE}")
     return Found(GroundTruth.of(truth), max((pair.round for pair in truth.pairs), default=0))
 
 
-def _of_prepared(study: Path) -> Found:
-    homes = [read_prepared(study).coordinator, *(study / owner for owner in OWNERS)]
+def labels_of(study: Path) -> Found:
+    """The labels of a folder with the coordinator's and both owners' folders in it."""
+    homes = [study / "coordinator", *(study / owner for owner in OWNERS)]
     missing = [home.name for home in homes if not home.is_dir()]
     if missing:
         raise InputError(f"There is no folder of {' and '.join(missing)} in {study}.{_MERGE}")
@@ -69,7 +73,8 @@ def _of_prepared(study: Path) -> Found:
         raise InputError(f"{homes[0]} holds {len(rows)} studies, and a prepared one has one.")
     (truth,) = truths_of_coordinator(coordinator, rows[0].study).values()
     owners = [Workspace.open(home) for home in homes[1:]]
-    return Found(GroundTruth.of(with_ids(truth, *owners)), coordinator.agreement(rows[0].study).rounds)
+    settled = [one.tallies[key_of(*OWNERS)] for one in coordinator.load(rows[0].study).state.settled]
+    return Found(GroundTruth.of(with_ids(truth, *owners)), coordinator.agreement(rows[0].study).rounds, tuple(settled))
 
 
 def read_truth(path: Path) -> Pairs:
@@ -82,6 +87,30 @@ def read_truth(path: Path) -> Pairs:
 
 
 # -- figures
+
+Rounds = list[dict[str, float | None]]
+
+
+def figures_by_round(found: Found, known: Pairs) -> Rounds:
+    """Every round's scores, with the kappa and AC1 of what both owners answered in it. A file does not say which of
+    them said yes where they differed: half of those pairs are taken for each, so that kappa is at least this.
+    """
+    rounds = [document_of(one) for one in rounds_of(found, known)]
+    for number, one in enumerate(rounds):
+        tally = found.tallies[number] if number < len(found.tallies) else None
+        if not found.tallies and one["agreed"] is not None and len(rounds) == found.rounds:
+            tally = _from_labels(found.truth, number + 1)
+        one.update(kappa=None, ac1=None) if tally is None else one.update(kappa=tally.kappa, ac1=tally.ac1)
+    return rounds
+
+
+def _from_labels(truth: GroundTruth, round: int) -> Tally | None:
+    now = [pair.label for pair in truth.pairs if pair.round == round]
+    if not now:
+        return None  # not asked any more
+    differed = len(truth.discarded) + sum(pair.round > round for pair in truth.pairs)
+    half = differed // 2
+    return Tally(both=sum(now), neither=len(now) - sum(now), first_only=half, second_only=differed - half)
 
 
 def rounds_of(found: Found, known: Pairs) -> list[Scores]:
@@ -117,20 +146,23 @@ def document_of(scores: Scores) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else value for name, value in asdict(scores).items()}
 
 
-def score(studies: Sequence[Path], truths: Sequence[Path]) -> dict[str, Any]:
-    """Every study's figures by round, and where there are several their means and spread."""
+def score(studies: Sequence[Path], truths: Sequence[Path], logs: Sequence[Path]) -> dict[str, Any]:
+    """Every study's figures by round, where there are several their means and spread, and what logs say of the time."""
     if len(truths) not in (0, 1, len(studies)):
         raise InputError("Give --truth once for all studies, or once for each of them, in their order.")
     figures: dict[str, Any] = {}
     for place, study in enumerate(studies):
         path = truths[place if len(truths) > 1 else 0] if truths else _own_truth(study)
         found = find(study)
-        rounds = [document_of(one) for one in rounds_of(found, read_truth(path))]
+        rounds = figures_by_round(found, read_truth(path))
         figures[str(study)] = {"rounds": rounds, "final": rounds[-1], "truth": str(path)}
     if len(figures) != len(studies):
         raise InputError("A study is named twice.")
     finals = [one["final"] for one in figures.values()]
-    return {"studies": figures} | ({"together": spread(finals)} if len(finals) > 1 else {})
+    kept = [log for study in studies if is_prepared(study) for log in logs_in(study) if log != study]
+    timed_in = [log for log in kept if any(visit["saved"] for visit in read_log(log))] + list(logs)
+    document = {"studies": figures} | ({"together": spread(finals)} if len(finals) > 1 else {})
+    return document | ({"time": learning(timed_in)} if timed_in else {})
 
 
 def _own_truth(study: Path) -> Path:
@@ -150,28 +182,10 @@ def spread(finals: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, 
     return found
 
 
-def paired(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Two conditions of as many studies each, compared in order."""
-    if len(first) != len(second):
-        raise InputError(
-            f"A paired test needs as many studies on both sides; there are {len(first)} and {len(second)}."
-        )
-    found = {}
-    for name in COMPARED:
-        pairs = [(one["final"][name], other["final"][name]) for one, other in zip(first.values(), second.values())]
-        if all(None not in pair for pair in pairs):
-            differences = [one - other for one, other in pairs]
-            found[name] = {
-                "difference": fmean(differences),
-                "better": sum(d > 0 for d in differences),
-                "worse": sum(d < 0 for d in differences),
-                "p": sign_flip(differences),
-            }
-    return found
-
-
 def sign_flip(differences: Sequence[float]) -> float:
-    """How often the sum of the differences, each with a random sign, is at least as far from 0 as theirs."""
+    """How often the sum of the differences, each with a random sign, is at least as far from 0 as theirs; of more than
+    16 differences from 100,000 random swaps.
+    """
     reached = abs(sum(differences)) - 1e-12
     if len(differences) <= _EXACT:
         swaps = list(itertools.product((1, -1), repeat=len(differences)))

@@ -8,7 +8,7 @@ the publication: matches at random, and the records on either side of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from blindlabel.api.ground_truth import Scores, scores
 from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import IN_THIS_PROCESS, AnswerMatrix, Engine, Terms, Working
+from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
 from blindlabel.language.limits import Limits
@@ -74,6 +75,17 @@ def draw(dataset: Dataset, seed: int, size: int = 50) -> Sample:
     a = tuple(sorted({dataset.matches[i][0] for i in chosen}))
     b = tuple(sorted({dataset.matches[i][1] for i in chosen}))
     return sample_of(dataset, a, b)
+
+
+def two_samples(dataset: Dataset, seed: int, size: int) -> tuple[Sample, Sample]:
+    """Two samples that have no record in common."""
+    first = draw(dataset, seed, size)
+    taken = set(first.a), set(first.b)
+    others = tuple((i, j) for i, j in dataset.matches if i not in taken[0] and j not in taken[1])
+    if len(others) < size:
+        raise InputError(f"{dataset.name} has {len(dataset.matches)} matches: too few for two samples of {size}.")
+    second = draw(replace(dataset, matches=others), seed, size)
+    return first, sample_of(dataset, second.a, second.b)
 
 
 def sample_of(dataset: Dataset, a: Sequence[int], b: Sequence[int]) -> Sample:

@@ -34,16 +34,18 @@ _COUNTS = {
     "false_negatives": "FN",
     "open_matches": "open matches",
 }
+_AGREEMENT = {"kappa": "kappa", "ac1": "AC1"}
 
 
 def _head(first: str) -> list[str]:
-    return [first, "round", *_MEASURES.values(), *_COUNTS.values()]
+    return [first, "round", *_MEASURES.values(), *_COUNTS.values(), *_AGREEMENT.values()]
 
 
 def _scores(one: Mapping[str, float | None], decimals: int) -> list[str]:
     """Measures and counts; what is not known is a dash."""
     shares = ["–" if one[key] is None else f"{one[key]:.3f}" for key in _MEASURES]
-    return shares + ["–" if one[key] is None else f"{one[key]:,.{decimals}f}" for key in _COUNTS]
+    counts = ["–" if one[key] is None else f"{one[key]:,.{decimals}f}" for key in _COUNTS]
+    return [*shares, *counts, *(_three(one.get(key)) for key in _AGREEMENT)]
 
 
 def _by_round(name: str, figures: Mapping[str, Any], decimals: int = 0) -> Table:
@@ -57,10 +59,7 @@ def _quality(document: Document) -> Table:
     for name, figures in document["datasets"].items():
         rows += _by_round(name, figures, 1)
         rows.append(["", f"{len(figures['rounds'])}, ±", *_scores(figures["deviation"], 1)])
-    for folder, runs in document.get("people", {}).items():
-        for oracle, figures in runs.items():
-            rows += _by_round(f"{folder}: {oracle}", figures)
-    return rows
+    return [row[: -len(_AGREEMENT)] for row in rows]
 
 
 def _studies(document: Document) -> Table:
@@ -68,29 +67,50 @@ def _studies(document: Document) -> Table:
     for name, figures in document["studies"].items():
         rows += _by_round(name, figures)
     rows += _together("all, final", document)
-    if "against" in document:
-        for name, figures in document["against"]["studies"].items():
-            rows += _by_round(f"against: {name}", figures)
-        rows += _together("against, final", document["against"])
-        rows.append(_paired("mean difference", document["paired"], lambda one: f"{one['difference']:+.3f}"))
-        rows.append(_paired("better / worse", document["paired"], lambda one: f"{one['better']} / {one['worse']}"))
-        rows.append(_paired("p, sign flips", document["paired"], lambda one: f"{one['p']:.3f}"))
+    if "time" in document:
+        rows += ["" for _ in rows[0]], *(_wide(row, len(rows[0])) for row in _learning(document["time"]))
     return rows
+
+
+def _wide(row: list[str], width: int) -> list[str]:
+    return [*row, *[""] * (width - len(row))]
+
+
+def _people(document: Document) -> Table:
+    rows = [_head("part")]
+    for kind, parts in document["parts"].items():
+        for name, figures in parts.items():
+            rows += _by_round(f"{name}: {kind}", figures)
+    rows += [[], ["mean (95 %)", "of", *_MEASURES.values(), "seconds a record"]]
+    differ = "blind less side by side"
+    for kind, found in [*document["labels"].items(), (differ, document["labels_differ"])]:
+        seconds = document["seconds_a_record"].get("difference" if kind == differ else kind)
+        if found and seconds:
+            rows.append(
+                [kind, str(found["f"]["of"]), *(_limits(found[key], 3) for key in _MEASURES), _limits(seconds, 1)]
+            )
+    if document["labels_differ"]:
+        rows.append(["p, sign flips", "", *(_three(document["labels_differ"][key]["p"]) for key in _MEASURES)])
+    rows += [[], ["two people, side by side", "pairs", *_AGREEMENT.values()]]
+    for name, one in document["agreement_side_by_side"].items():
+        rows.append([name, str(one["pairs"]), *(_three(one[key]) for key in _AGREEMENT)])
+    return [_wide(row, len(rows[0])) for row in rows]
+
+
+def _limits(one: Mapping[str, Any], digits: int) -> str:
+    mean = f"{one['mean']:.{digits}f}"
+    return mean if one["low"] is None else f"{mean} ({one['low']:.{digits}f} to {one['high']:.{digits}f})"
 
 
 def _together(name: str, document: Document) -> Table:
     found = document.get("together")
     if not found:
         return []
-    columns = [*_MEASURES, *_COUNTS]
+    columns = [*_MEASURES, *_COUNTS, *_AGREEMENT]
     return [
         [name if kind == "mean" else "", kind, *(f"{found[key][kind]:.4g}" if key in found else "–" for key in columns)]
         for kind in ("mean", "deviation", "least", "most")
     ]
-
-
-def _paired(name: str, paired: Mapping[str, Any], shown: Callable[[Mapping[str, Any]], str]) -> list[str]:
-    return [name, "", *(shown(paired[key]) if key in paired else "–" for key in _MEASURES), *[""] * len(_COUNTS)]
 
 
 _LEARNING = {
@@ -225,11 +245,6 @@ def _oracles(document: Document) -> Table:
     rows = [["strategy", *(f"{name} F / strict" for name in names)]]
     for strategy, sets in document["strategies"].items():
         rows.append([strategy, *(f"{sets[name]['f']:.3f} / {sets[name]['f_strict']:.3f}" for name in names)])
-    for folder, runs in document.get("people", {}).items():
-        for oracle, figures in runs.items():
-            final = figures["final"]
-            shown = f"{final['f']:.3f} / {final['f_strict']:.3f}"
-            rows.append([f"{folder}: {oracle}", shown, *[""] * (len(names) - 1)])
     return rows
 
 
@@ -418,6 +433,7 @@ TABLES: Mapping[str, Callable[[Document], Table]] = MappingProxyType(
         "score": _studies,
         "replay": _studies,
         "learning": _learning,
+        "people": _people,
         "records": _records,
         "candidates": _candidates,
         "estimates": _estimates,

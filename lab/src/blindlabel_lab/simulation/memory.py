@@ -190,7 +190,7 @@ class MemoryStore:
         """Such a fact."""
         return self.contents.settings.get(name)
 
-    def found(
+    def begin(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
         """Begin a study."""

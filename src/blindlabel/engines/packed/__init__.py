@@ -3,10 +3,10 @@
 From the bottom up, which is also the order to read it in:
 
 - `residues`: exact arithmetic on arrays;
-- `encoding`: records become tables of numbers, those a layout, and that becomes parcels of ciphertexts;
-- `planning`: what follows from an agreement's terms alone, and a question on its places;
-- `rules`: that, behind the interface of all engines. Up to here nothing needs SEAL;
-- `seal`: the raw layer, alone in touching the library;
+- `encoding`: records become tables of numbers, these are laid out, and the layout becomes parcels of ciphertexts;
+- `planning`: what follows from an agreement's terms alone, and how a question is put on its places;
+- `rules`: planning behind the interface of all engines. Nothing so far needs SEAL;
+- `seal`: the raw layer, the only one that touches the library;
 - `running`: keys, encryption, evaluation over batches and groups, opening, and all of it as an engine.
 
 docs/explanation/packed-engine.md explains the method and derives the errors.

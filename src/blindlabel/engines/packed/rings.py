@@ -9,9 +9,9 @@ Encryption", IACR Communications in Cryptology 1(4), 2025, eprint 2024/463, tabl
 modulus, special prime included, at which a uniform ternary secret has 128 bits against classical attacks. They are
 stricter than the standard of 2018 that SEAL enforces (16384: 430 bits instead of 438).
 
-A cheating owner makes the answers to its questions say something about the key instead of the records, one bit a
-question at most. A coefficient of the key has log2(3) bits, so n bits tell at most n / log2(3) coefficients, and a key
-of which that many are known is a key of a smaller dimension under the same modulus. `zero_tests_left` is the number of
+A cheating owner makes the answers to its questions say something about the key instead of the records, at most one bit
+per question. A coefficient of the key has log2(3) bits, so n bits tell at most n / log2(3) coefficients, and a key of
+which that many are known is a key of a smaller dimension under the same modulus. `zero_tests_left` is the number of
 bits after which the dimension that is left still has 128 bits by the guidelines' table, read linearly between its rows.
 An estimator run for exactly these hints would give more: hints that do not fix a coefficient each shrink the dimension
 by less than is counted here, and the table's rows lie slightly above 128 bits.
@@ -57,7 +57,7 @@ class RingParameters:
         return SEED + self.row_bytes(primes)
 
     def key_bytes(self, elements: int) -> int:
-        """The public keys: an encryption of zero, keys for this many rotations, and for products."""
+        """Bytes of the public keys: an encryption of zero, keys for this many rotations, and for products."""
         switching = self.data_primes * self.seeded_bytes(len(self.prime_bits))
         return self.seeded_bytes(self.data_primes) + (elements + 1) * switching
 

@@ -20,7 +20,7 @@ Settings = dict[str, Any]
 
 
 class PackedRules:
-    """What is known of the packed engine without keys."""
+    """What is known about the packed engine without keys."""
 
     name = "packed"
     unbounded = ""
@@ -31,7 +31,7 @@ class PackedRules:
         return 1 + room_of(terms).values
 
     def refuse(self, terms: Terms, question: Formula) -> str | None:
-        """Why this question cannot be answered under these terms, and which would answer it, or None if these can."""
+        """Why this question cannot be answered under these terms, and which terms would do; None if these do."""
         refused = refuse_question(terms, question)
         if refused is not None:
             return refused
@@ -59,7 +59,7 @@ class PackedRules:
 
 
 def advice(terms: Terms, question: Formula) -> str:
-    """A sentence with the settings that would answer the question, or empty if we know none."""
+    """A sentence with settings that would answer the question; empty if we know none."""
     settings = _first(terms, [question], _changes(terms, question))
     if settings is None:
         return ""

@@ -11,19 +11,15 @@
 
 The method, the same for every table:
 
-1. *What can be asked* (`needles`): the words of the record, its numbers in their attributes, its identifiers; no word
-   that only joins others.
-2. *What it is worth* (`evidence`): how probably a true partner has it, which depends on what kind of thing it is and
-   on the attribute it comes from, against how many of the record's nearest rows of the table have it (`profiles`): they
-   are other things, so what tells the record from them counts most.
+1. *What can be asked* (`needles`): the words of the record, its numbers in their attributes, its identifiers.
+2. *What it is worth* (`evidence`): how probably a true partner has it, by what it is and where it stands, against how
+   many of the record's nearest rows of the table have it (`profiles`): they are other things.
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`weighing`): what a true partner may be expected to have, more than its neighbours have, and so
    much that whatever reaches it says more than the rarity of matches asks for. The agreement tells how rare they are.
-5. *But not* (`evidence`): what speaks for a neighbour instead; also a word that a neighbour has in place of one of the
-   record's, the more own rows must have it, the more words of one row look misspelt.
+5. *But not* (`evidence`): what speaks for a neighbour instead, or a word that it has in place of one of the record's.
 6. *Otherwise* (in round 2, in well-spelt tables): the record's rarest words, whatever they tell it from. Where both
-   sides disagree over one way of weighing, another tells more than asking for less of the same. Where matches are
-   rare, no round asks for less.
+   sides disagree over one way of weighing, another tells more than asking for less of the same.
 
 Deterministic: the order of rows and attributes, their names, and rows that stand there twice change nothing. Never
 looks at ids, other tables or truth: it is given none of them.

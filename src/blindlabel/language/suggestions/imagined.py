@@ -167,7 +167,7 @@ class _Making:
             changes = (place for place in range(1, len(part)) if part[place - 1].isdigit() != part[place].isdigit())
             cut = next(changes, len(part) // 2)
             return chance.choice((part[:-1], f"{part[:cut]} {part[cut:]}"))
-        initials = profile.initials >= self._given.priors.initials_usual
+        initials = profile.initials >= self._given.priors.usual
         return part[0] if initials and kind == "word" and chance.random() < 0.5 else ""
 
 

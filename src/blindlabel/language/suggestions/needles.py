@@ -1,10 +1,9 @@
 """What can be asked about a record: its words, its values, and pieces of its identifiers. Does not weigh them.
 
-Whole words come first. A word of four characters or more is looked for anywhere in the text, so that an ending or a
+Whole words come first. A word of three characters or more is looked for anywhere in the text, so that an ending or a
 missing hyphen does no harm; a shorter one only as a word of its own, and a word that only joins others ("for") never. A
-number that is all an attribute holds (a year, a price, an age) is looked for in that attribute, by its
-whole part. A piece is only asked for where an identifier must be cut: it is longer than the agreement encodes, or it
-ends in letters after its last digit, which say a colour or a market that the other table may not.
+number that is all an attribute holds (a year, a price, an age) is looked for there, by its whole part. A piece is only
+asked for where an identifier is longer than the agreement encodes, or ends in letters (a colour, a market).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from blindlabel.language.formula import Atom
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Case, View
-from blindlabel.language.signatures import Clear
 from blindlabel.language.words import words_in_order
 
 NeedleKind = Literal["word", "identifier", "piece", "number", "initial"]
@@ -55,12 +53,7 @@ class Needle:
     def atom(self, case: Case) -> Atom:
         """The predicate on the other record."""
         ignores_case = PREDICATES[self.function].ignores_case
-        return Atom(self.function, self.arguments, View(self.attribute, "exact" if ignores_case else case))
-
-    @property
-    def arguments(self) -> tuple[Clear, ...]:
-        """What the predicate is called with, besides the text."""
-        return () if self.function == "is_empty" else (self.text,)
+        return Atom(self.function, (self.text,), View(self.attribute, "exact" if ignores_case else case))
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,11 @@ class Found:
     """The word or value that it stands for."""
     place: int = 0
     """How many words come before it in its attribute."""
+
+    @property
+    def half(self) -> bool:
+        """Whether it is half of an identifier, or less."""
+        return self.kind == "piece" and 2 * len(self.needle.text) <= len(self.word) + 1
 
 
 @dataclass(frozen=True)
@@ -124,53 +122,36 @@ def needles_of(texts: Texts, numeric: Collection[str], asking: Asking) -> list[F
         where = name if by_value or not asking.whole else None
         in_order = words_in_order(text)[:MOST_WORDS]
         for place, word in enumerate(in_order[:1] if by_value else in_order):
-            if place and _is_short_number(word) and _is_short_number(in_order[place - 1]):
+            if place and all(one.isdigit() and len(one) < SHORTEST_PART for one in in_order[place - 1 : place + 1]):
                 continue
             kind: NeedleKind = kind_of(word, asking.units) if not by_value else "number"
             for needle, asked in _needles(word, kind, where, asking, by_value=by_value):
-                known = found.get(needle)
-                if known is None:
-                    found[needle] = Found(needle, asked, (name,), word, place)
-                elif name not in known.attributes:
+                known = found.setdefault(needle, Found(needle, asked, (name,), word, place))
+                if name not in known.attributes:
                     found[needle] = replace(known, attributes=(*known.attributes, name))
     telling = [one for one in found.values() if one.word not in JOINING]
     return telling if len(telling) > 1 else list(found.values())
-
-
-def _is_short_number(word: str) -> bool:
-    return len(word) < SHORTEST_PART and word.isdigit()
 
 
 def _needles(
     word: str, kind: NeedleKind, where: str | None, asking: Asking, *, by_value: bool
 ) -> list[tuple[Needle, NeedleKind]]:
     """What is asked for a word: the word or its core, or both halves of a long number."""
-    half = (len(word) + 1) // 2
-    halved = asking.halves and kind == "identifier" and word.isdigit() and len(word) >= SHORTEST_HALVED
-    if halved and "is_in" in asking.functions and half <= asking.limits.needle_length:
-        return [(Needle("is_in", part, where), "piece") for part in (word[:half], word[half:])]
-    needle, kind = _needle(word, kind, where, asking, by_value=by_value)
-    return [] if needle is None else [(needle, kind)]
-
-
-def _needle(
-    word: str, kind: NeedleKind, where: str | None, asking: Asking, *, by_value: bool
-) -> tuple[Needle | None, NeedleKind]:
     functions, longest = asking.functions, asking.limits.needle_length
+    half, core = (len(word) + 1) // 2, core_of(word)
     if kind == "identifier" and "is_in" in functions:
-        core = core_of(word)
+        if asking.halves and word.isdigit() and len(word) >= SHORTEST_HALVED and half <= longest:
+            return [(Needle("is_in", part, where), "piece") for part in (word[:half], word[half:])]
         if core != word and len(core) <= longest:
-            return Needle("is_in", core, where), "piece"
-    part = len(word) >= SHORTEST_PART and not by_value
-    if part and "is_in" in functions and len(word) <= longest:
-        return Needle("is_in", word, where), kind
+            return [(Needle("is_in", core, where), "piece")]
+    if "is_in" in functions and SHORTEST_PART <= len(word) <= longest and not by_value:
+        return [(Needle("is_in", word, where), kind)]
     if "has_word" in functions:
-        return Needle("has_word", word, where), kind
+        return [(Needle("has_word", word, where), kind)]
     if "is_in" in functions and len(word) > 1 and longest > 1:
-        return Needle("is_in", word[:longest], where), kind if len(word) <= longest else "piece"
-    if "sounds_like" in functions and words.phonetic_code(word):
-        return Needle("sounds_like", word, where), kind
-    return None, kind
+        return [(Needle("is_in", word[:longest], where), kind if len(word) <= longest else "piece")]
+    heard = "sounds_like" in functions and words.phonetic_code(word)
+    return [(Needle("sounds_like", word, where), kind)] if heard else []
 
 
 def core_of(word: str) -> str:

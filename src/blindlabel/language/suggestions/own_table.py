@@ -11,17 +11,14 @@ rows twice.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from functools import cached_property, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from blindlabel.language import words
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.families import near
 from blindlabel.language.formula import Atom, Bits, Formula, column
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record, View
@@ -78,32 +75,10 @@ class Column:
             return self.rows_of_word(needle)
         if function == "is_in" and isinstance(needle, str) and words.is_word(needle):
             return self._union(self._words_containing(needle))
-        if function == "is_in" and isinstance(needle, str) and all(map(words.is_word, needle.split(" "))):
-            return self._rows_of_phrase(needle)
-        if function == "far_from":
-            return self._rows_far_from(arguments)
         meaning = PREDICATES[function].meaning
         if function in BY_WORD:
             return self._union([word for word in self._index[0] if meaning(word, arguments)])
         return np.flatnonzero([meaning(text, arguments) for text in self.texts]).astype(np.int32)
-
-    @cached_property
-    def _numbers(self) -> tuple[npt.NDArray[np.int64], Positions]:
-        """The first numbers of texts, in hundredths, and the rows that have one."""
-        found = {row: value for row, text in enumerate(self.texts) if (value := words.first_number(text)) is not None}
-        return np.array(list(found.values()), dtype=np.int64), np.array(list(found), dtype=np.int32)
-
-    def _rows_far_from(self, arguments: tuple[Clear, ...]) -> Positions:
-        numbers, rows = self._numbers
-        first, last = near(words.hundredths(Fraction(arguments[0])))
-        found: Positions = rows[(numbers < first) | (numbers > last)]
-        return found
-
-    def _rows_of_phrase(self, phrase: str) -> Positions:
-        """The rows with words side by side: looked for only in rows that have each of them, if as a part."""
-        having = [self._union(self._words_containing(word)) for word in phrase.split(" ")]
-        rows = reduce(partial(np.intersect1d, assume_unique=True), having)
-        return np.array([row for row in rows.tolist() if phrase in self.texts[row]], dtype=np.int32)
 
     def _words_containing(self, piece: str) -> list[str]:
         joined, vocabulary, begins = self._vocabulary
@@ -115,10 +90,8 @@ class Column:
         return [vocabulary[number] for number in dict.fromkeys(numbers.tolist())]
 
     def _union(self, several: Sequence[str]) -> Positions:
-        if len(several) == 1:
-            return self.rows_of_word(several[0])
-        found = [self.rows_of_word(word) for word in several]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int32)
+        found = [np.zeros(0, dtype=np.int32), *map(self.rows_of_word, several)]
+        return found[1] if len(found) == 2 else np.unique(np.concatenate(found))
 
 
 class OwnTable:
@@ -129,7 +102,7 @@ class OwnTable:
         self.attributes = tuple(attributes)
         self.different, self._place = _in_order([tuple(one.attributes.values()) for one in records])
         self._columns: dict[View, Column] = {}
-        self._rows: OrderedDict[tuple[object, ...], Positions] = OrderedDict()
+        self._found = lru_cache(REMEMBERED)(lambda view, *asked: self.column(view).rows_with(*asked))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -142,15 +115,7 @@ class OwnTable:
 
     def rows_with(self, atom: Atom) -> Positions:
         """Which of the different rows a predicate holds of."""
-        key = (atom.function, atom.arguments, atom.view)
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self.column(atom.view).rows_with(atom.function, atom.arguments)
-            if len(self._rows) > REMEMBERED:
-                self._rows.popitem(last=False)
-        else:
-            self._rows.move_to_end(key)
-        return found
+        return self._found(atom.view, atom.function, atom.arguments)
 
     def count(self, atom: Atom) -> int:
         """How many rows a predicate holds of."""
@@ -164,7 +129,7 @@ class OwnTable:
         """Which rows a question fits."""
         if isinstance(question, Chain):
             return (self.points(question) >= question.bar) & ~self.kept_out(question)
-        return column(question, len(self.different), self._presence)[self._place]
+        return column(question, len(self.different), lambda atom: self._holding([(atom,)]))[self._place]
 
     def points(self, chain: Chain) -> npt.NDArray[np.int64]:
         """The points that each row gets."""
@@ -197,9 +162,6 @@ class OwnTable:
         for row, record in enumerate(self.records):
             found.setdefault(record.whole, []).append(row)
         return found
-
-    def _presence(self, atom: Atom) -> Bits:
-        return self._holding([(atom,)])
 
 
 def _in_order(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], npt.NDArray[np.intp]]:

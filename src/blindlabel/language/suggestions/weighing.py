@@ -2,15 +2,9 @@
 agreement has; how many points are enough, by round; and the next question that is a little stricter or looser.
 
 In round 1 a pair on which both sides say no is settled for good, and so is one on which both say yes; a pair on which
-they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes; one side at
-least is then convinced of a true pair. Where round 2 asks for other conditions, its bar is a share of all their points.
-Where the first are asked for again, less is enough in a sample around matches, but never so little that a neighbour
-would get it: where even that is not found, the pair had better be discarded than labelled wrong. In whole tables, where
-look-alikes are as many as they can be, no round asks for less than the first.
-
-A question that is stricter or looser, also one that a person wrote, has its bar at the next sum of points that can be
-reached; where all points are asked for already, stricter means one more condition. Looser never goes so far that a
-price, a quantity, a year or a word is enough by itself.
+they differ comes back. So the bar of round 1 is what a true partner should get, less what bad luck takes. Around
+matches later rounds ask for less, but never for so little that a neighbour would get it: the pair had better be
+discarded than labelled wrong. In whole tables, where look-alikes are many, no round asks for less than the first.
 """
 
 from __future__ import annotations
@@ -20,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf
 
-from blindlabel.language.chain import Chain, Condition
-from blindlabel.language.suggestions.evidence import Evidence, holds
-from blindlabel.language.suggestions.needles import SHORTEST_PART, Texts
+from blindlabel.language.chain import Chain, Condition, call_of
+from blindlabel.language.suggestions.evidence import Evidence
+from blindlabel.language.suggestions.needles import SHORTEST_PART
 from blindlabel.language.suggestions.priors import Priors
 
 MOST_POINTS = 4
@@ -38,53 +32,43 @@ class Weighed:
     points: int
 
 
-def weigh(
-    evidence: Sequence[Evidence], most: int, most_small: int, priors: Priors, places: Sequence[int]
-) -> list[Weighed]:
-    """At most this many conditions, this many of them worth one point, weightiest first; none where one alone is left
-    that may not decide by itself.
-    """
-    chosen = _telling_most(evidence, min(most, len(places)))
-    idle = sorted((one for one in evidence if one.idle), key=lambda one: (one.rows, one.found.needle.text))
+def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
+    """At most this many conditions, weightiest first; none where one alone is left that may not decide by itself."""
+    telling = [one for one in evidence if one.partner > priors.above * one.mistaken]
+    chosen = _telling_most(telling, min(most, len(places)))
+    idle = sorted((one for one in evidence if one not in telling), key=lambda one: (one.rows, one.found.needle.text))
     chosen += idle[: max(0, min(FEWEST, len(places)) - len(chosen))]
     weighed = sorted((Weighed(one, _points(one, priors)) for one in chosen), key=lambda one: -one.points)
-    small = [one for one in weighed if one.points == 1]
-    for one in small[most_small:]:
-        weighed.remove(one)
-    while not fits_places([one.points for one in weighed], places):
-        weighed.pop()
-    if len(weighed) == 1 and not weighed[0].evidence.unique:
-        return []
-    return sorted(weighed, key=lambda one: -one.points)
+    return _placed(weighed[: sum(one.points > 1 for one in weighed) + priors.small], places)
 
 
-def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> list[Weighed]:
-    """Another opinion: the rarest things of the record, whatever they tell it from, worth more the fewer own rows have
-    them. What a partner hardly has, what many own rows have, and single characters only where there is too little
-    else. None if one alone is left that may not decide.
+def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
+    """Another opinion: the rarest things of the record, worth more the fewer own rows have them. What a partner hardly
+    has, what many own rows have, and single characters only if there is too little else.
     """
-    likely = [one for one in evidence if one.partner >= priors.least_likely]
+    likely = [one for one in evidence if one.partner >= priors.usual]
     telling = [one for one in likely if one.anybody <= priors.commonest]
     ordered = sorted(
         next((these for these in (telling, likely) if len(these) >= FEWEST), evidence),
         key=lambda one: (len(one.found.word) == 1, one.rows, one.found.needle.text),
     )
     few, some = priors.rare_rows
-    weighed = [Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[:most]]
+    return _placed([Weighed(one, 1 + (one.rows <= some) + (one.rows <= few)) for one in ordered[:most]], places)
+
+
+def _placed(weighed: list[Weighed], places: Sequence[int]) -> tuple[Weighed, ...]:
+    """As many of them as find places; none where one alone is left that may not decide by itself."""
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
-    return [] if len(weighed) == 1 and not weighed[0].evidence.unique else weighed
+    return () if len(weighed) == 1 and not weighed[0].evidence.unique else tuple(weighed)
 
 
 def _telling_most(evidence: Sequence[Evidence], most: int) -> list[Evidence]:
     """At most this many needles, those that tell most first; none that is part of another, or has one as its part: what
     has the longer has both.
     """
-    ordered = sorted(
-        (one for one in evidence if not one.idle), key=lambda one: (-round(one.tells, 9), one.found.needle.text)
-    )
     chosen: list[Evidence] = []
-    for one in ordered:
+    for one in sorted(evidence, key=lambda one: (-round(one.tells, 9), one.found.needle.text)):
         if len(chosen) < most and not any(_same_string(one, other) for other in chosen):
             chosen.append(one)
     return chosen
@@ -95,28 +79,16 @@ def _same_string(one: Evidence, other: Evidence) -> bool:
     return shorter == longer or (len(shorter) >= SHORTEST_PART and shorter in longer)
 
 
-def scores_of(conditions: Sequence[Weighed], rows: Sequence[Texts]) -> tuple[int, ...]:
-    """The points that each of these rows gets."""
-    return tuple(sum(one.points for one in conditions if holds(one.evidence.found.needle, row)) for row in rows)
-
-
-def expected(weighed: Sequence[Weighed]) -> float:
-    """The points that a true partner should get, if it has each thing with its own probability."""
-    return sum(one.points * one.evidence.partner for one in weighed)
-
-
 def fits_places(points: Sequence[int], places: Sequence[int]) -> bool:
     """Whether conditions worth the same find classes of places for all of them, the most numerous first."""
     free = sorted(Counter(places).values())
     for wanted in sorted(Counter(points).values(), reverse=True):
-        left = wanted
-        while left > 0:
+        while wanted > 0:
             if not free:
                 return False
-            fitting = [size for size in free if size >= left]
-            taken = fitting[0] if fitting else free[-1]
+            taken = next((size for size in free if size >= wanted), free[-1])
             free.remove(taken)
-            left -= taken
+            wanted -= taken  # noqa: PLW2901
     return True
 
 
@@ -124,9 +96,9 @@ def _points(evidence: Evidence, priors: Priors) -> int:
     """What a condition is worth: less where a partner often lacks it (a stock number, a price). A partner with another
     telephone lacks both halves of this one, so both together are worth no more than one condition can be.
     """
-    had = min(1.0, evidence.partner / priors.usually_had)
+    had = min(1.0, evidence.partner / priors.half)
     points = max(1, round(had * evidence.bits(priors.most_bits) / priors.bits_a_point))
-    return min(points, MOST_POINTS // 2 if evidence.half else MOST_POINTS)
+    return min(points, MOST_POINTS // 2 if evidence.found.half else MOST_POINTS)
 
 
 # Bars
@@ -158,43 +130,32 @@ def least_said(weighed: Sequence[Weighed]) -> dict[int, float]:
     return said
 
 
-def raised(enough: int, left: Sequence[int], up_to: float, most: int) -> int:
-    """The bar above the points of others that would still pass, as far as a true partner should follow (`up_to`), and
-    never above the points that there are (`most`).
-    """
-    return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
-
-
 # Stricter and looser
 
 
 def stricter(points: Chain, more: Sequence[Condition]) -> Chain | None:
     """The next stricter question; `more` are conditions that could be added, the best first."""
+    reached = [total for total in _sums(points) if total >= points.bar]
     if not points.conditions:
         return None
-    above = [total for total in _sums(points) if total > _effective(points)]
-    if above:
-        return replace(points, bar=above[0])
-    asked = {_key(condition) for condition in points.conditions}
+    if len(reached) > 1:
+        return replace(points, bar=reached[1])
+    asked = set(map(_asked, points.conditions))
     for condition in more:
-        if _key(condition) not in asked:
+        if _asked(condition) not in asked:
             conditions = (*points.conditions, condition)
             return replace(points, conditions=conditions, bar=points.total + condition.points)
     return None
 
 
 def looser(points: Chain, decides: Callable[[Condition], bool]) -> Chain | None:
-    """The next looser question, by a lower bar, its exclusions untouched, or None if a lower bar would let one
-    condition be enough that may not decide by itself.
+    """The next looser question, by a lower bar, its exclusions untouched; None if a lower bar would let one condition
+    be enough that may not decide by itself.
     """
     alone = max((condition.points for condition in points.conditions if not decides(condition)), default=0)
-    below = [total for total in _sums(points) if alone < total < _effective(points)]
+    reached = min((total for total in _sums(points) if total >= points.bar), default=inf)
+    below = [total for total in _sums(points) if alone < total < reached]
     return replace(points, bar=below[-1]) if below else None
-
-
-def _effective(points: Chain) -> int:
-    """The smallest sum that reaches the bar: a bar between two sums means the higher."""
-    return min((total for total in _sums(points) if total >= points.bar), default=points.total + 1)
 
 
 def _sums(points: Chain) -> list[int]:
@@ -205,5 +166,5 @@ def _sums(points: Chain) -> list[int]:
     return sorted(sums)
 
 
-def _key(condition: Condition) -> tuple[object, ...]:
-    return tuple((atom.function, atom.arguments, atom.view.attribute) for atom in condition.atoms)
+def _asked(condition: Condition) -> tuple[str, ...]:
+    return tuple(map(call_of, condition.atoms))

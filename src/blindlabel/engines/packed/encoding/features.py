@@ -1,8 +1,8 @@
-"""What of a record is encoded: tables of numbers, one after the other in a record's feature vector.
+"""What is encoded of a record: tables of numbers, one after the other in a record's feature vector.
 
 A table holds a set as the coefficients of a polynomial Q of degree below the family's public bound, and a few spare
 values z, such that Q(point(s)) + <spare(s), z> = fingerprint(s) for every element s of the set. For an element outside
-the set that holds with probability 1/t only, because its fingerprint was used nowhere. The test is linear in (Q, z),
+the set this holds with probability 1/t only, because its fingerprint was used nowhere. The test is linear in (Q, z),
 and the size of the set does not show.
 
 Every set family of the whole record has a place of its own in the vector. The attributes of a record share one, the
@@ -38,7 +38,7 @@ from blindlabel.language.record import SEPARATOR, Record, View
 from blindlabel.language.signatures import CaseRule
 
 _FAILURE = 2.0**-40
-"""How likely one table may be impossible to encode (see `spare_columns`)."""
+"""The probability that a table cannot be encoded, at most (see `spare_columns`)."""
 _LARGEST, _BUCKET_MEAN, _BUCKET = 1024, 256, "/"
 """Families beyond the first size are divided into buckets of about the second, named with the third."""
 
@@ -52,7 +52,7 @@ class SetTable:
     view: View
     family: Family
     name: str
-    """What its elements are hashed under."""
+    """The name under which its elements are hashed."""
     offset: int
     bound: int
     """Coefficients of the polynomial: the most elements that the sets at this place can have."""
@@ -60,7 +60,7 @@ class SetTable:
 
     @property
     def size(self) -> int:
-        """Features the table takes."""
+        """How many features the table has."""
         return self.bound + self.spare
 
     @property
@@ -206,7 +206,7 @@ def case_views(terms: Terms, view: View, rule: CaseRule) -> tuple[View, ...]:
 
 
 def features_of(tables: Tables, records: Sequence[Record]) -> Residues:
-    """The feature vectors: one row a record."""
+    """The feature vectors: one row per record."""
     result = np.zeros((len(records), tables.features), dtype=np.uint64)
     for _, group in groupby(tables.tables, key=lambda table: table.offset):
         sharing = list(group)
@@ -245,7 +245,7 @@ def _fill(tables: Tables, sharing: Sequence[SetTable], records: Sequence[Record]
         count = own_points.size
         points[row, :count] = own_points
         values[row, :count] = (kept[:, 1] + np.uint64(modulus) - lean) % np.uint64(modulus)
-        # The rest of the points carry no meaning: any that are not taken, with values of chance, so that neither the
+        # The rest of the points carry no meaning: any that are not taken, with random values, so that neither the
         # cost nor any linear form shows how many there are.
         points[row, count:] = np.setdiff1d(np.arange(table.bound, dtype=np.uint64), own_points)[: table.bound - count]
     return np.concatenate([interpolate(points, values, modulus), spares], axis=1)
@@ -363,7 +363,7 @@ def bucket_bound(elements: int, buckets: int) -> int:
 
 
 def hash_elements(salt: bytes, family: str, elements: Sequence[str], spare: int, modulus: int) -> Residues:
-    """One row an element: point, fingerprint, spare values."""
+    """One row per element: point, fingerprint, spare values."""
     columns = 2 + spare
     start = hashlib.shake_256(len(salt).to_bytes(2, "little") + salt + family.encode() + b"\0")
     digests = []

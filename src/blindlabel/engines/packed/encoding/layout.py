@@ -1,4 +1,4 @@
-"""Where records stand: batches of them, and their features in ciphertexts. Pure arithmetic, all public.
+"""Where records are: in batches, with their features in ciphertexts. Pure arithmetic, all public.
 
 A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
 stretches of `stride` = degree / block, and every ciphertext of a batch holds `stride` features of each record; `chunks`
@@ -14,7 +14,7 @@ from blindlabel.engines.packed.residues import Residues
 from blindlabel.engines.packed.rings import RingParameters
 
 _PARCEL_BYTES = 8 << 20
-"""About how much of a batch one parcel of records carries."""
+"""About how many bytes of a batch one parcel of records carries."""
 _LEAST_BLOCK = 8
 """Fewer records in a batch would leave most of a ciphertext empty, and let packing double the noise too often."""
 _MOST_FEATURES = 1 << 23

@@ -44,7 +44,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Study:
-    """What all parcels of a study share. The key id is empty only while keys are being made or read."""
+    """What all parcels of a study have in common. The key id is empty only while keys are being made or read."""
 
     parameters: str
     agreement: bytes
@@ -62,7 +62,7 @@ class Parcel:
 
 
 def key_id_of(items: tuple[bytes, ...]) -> bytes:
-    """Names a study's keys: a digest of the public ones."""
+    """The name of a study's keys: a digest of the public ones."""
     digest = hashlib.sha256()
     for item in items:
         digest.update(len(item).to_bytes(8, "little") + item)
@@ -86,7 +86,7 @@ def read(content: bytes, kind: ParcelKind, study: Study, *, most_items: int, mos
     """Open a parcel of this kind and of this study, with at most this many items of at most that many bytes each."""
     wanted = _NAMES[kind]
     if len(content) < _FIXED.size + _DIGEST or content[:4] != _MAGIC:
-        raise ParcelError(f"These bytes are no parcel of the packed engine, where {wanted} was expected.")
+        raise ParcelError(f"These bytes are not a parcel of the packed engine, where {wanted} was expected.")
     _, version, said, name, agreement, key_id, *rest = _FIXED.unpack_from(content)
     if version != _VERSION:
         raise ParcelError(

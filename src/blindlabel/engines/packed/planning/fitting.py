@@ -8,7 +8,7 @@
    classes than there are, a count's conditions may take several places each (4 = 3 + 1), and whatever is short as an OR
    of ANDs is asked as one.
 
-What does not fit is refused, with a sentence that says what would.
+A question that does not fit is refused, with a sentence that says what would fit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Support = npt.NDArray[np.uint8]
 """1 at every vector (left half, right half) of places that do not hold at which the question is false."""
 
 _MOST_TRIES = 2_000
-"""Of putting conditions on several places each; refusing must not take long either."""
+"""Tries of putting conditions on several places each; refusing must not take long either."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Plan:
 
 
 def probes_of(terms: Terms, tables: Tables, atom: Atom) -> tuple[Probe, ...]:
-    """The probes any of which makes the predicate true; none at all where it never is.
+    """The probes any of which makes the predicate true; none at all if it never is.
 
     `lower` and `upper` are resolved here. A text in upper case is not encoded: an element without small paired letters
     is in the upper-case view exactly when its lower-case form is in the lower-case one, and an element with such a
@@ -198,7 +198,7 @@ def compile_question(terms: Terms, tables: Tables, formula: Formula) -> Plan:
 
 
 def _groups(count: int, table: chain.TruthTable) -> list[list[int]]:
-    """The variables by which are alike: exchanging two of a group changes nothing."""
+    """The variables in groups: exchanging two of a group changes nothing."""
     axes = table.reshape((2,) * count)  # variable i is axis count − 1 − i
     groups: list[list[int]] = []
     for variable in range(count):

@@ -2,9 +2,9 @@
 likely a padded answer is opened wrongly in the end. Numbers are base-2 logarithms.
 
 Noise is the error e of a ciphertext c0 + c1·s = ⌊q·m/t⌉ + e, taken as independent normal coefficients with the given
-standard deviation. Everything comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of
-a foreign ciphertext would leak the key. Tests hold the estimate against the true budget of ciphertexts whose key they
-own.
+standard deviation. Everything comes from the public terms, nothing from a ciphertext: SEAL's own noise budget of a
+foreign ciphertext would leak the key. Tests compare the estimate with the true budget of ciphertexts whose key they
+have.
 
 A product makes noise grow by some 38 bits. Once it is larger than a prime by what switching down adds itself, the last
 prime can go: what is relative to the modulus stays the same, and everything later is cheaper. `Levels` plans that from
@@ -89,7 +89,7 @@ class Levels:
     linear: float
 
     def switched(self, level: int, bits: float) -> At:
-        """As far down as the noise lets it."""
+        """Switched down as far as the noise allows."""
         while level > MIXED and bits - self.ring.prime_bits[level - 1] >= _ABOVE:
             level, bits = level - 1, bits - self.ring.prime_bits[level - 1]
         return At(level, bits)

@@ -25,7 +25,7 @@ from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.noise import At, Levels
 
 MOST_PLACES = 14
-"""More would bring the chance of a wrong label beyond one in a million (`room`)."""
+"""With more, the probability of a wrong label would exceed one in a million (`room`)."""
 MOST_ALIKE = 4
 """Places of a class, at most; more of the same weight make several classes."""
 MOST_COEFFICIENTS = 64

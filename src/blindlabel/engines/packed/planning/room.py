@@ -1,11 +1,11 @@
 """Everything that follows from an agreement's terms alone: ring, tables, where records and questions stand, noise,
-sizes, and how likely a label is wrong. No SEAL and no key; whoever checks questions or counts bits has no more than
+sizes, and how likely a label is wrong. No SEAL and no key; checking questions and counting bits needs no more than
 this.
 
 A label is wrong where a pair that is truly yes or truly no comes out otherwise. Y is zero by accident with probability
 at most (m + 1)/t for m places; V, or W, where its level is not empty, with max(n, u)/t for n exclusions and u
-exceptions, since a pair meets one of the two accidents and not both; the randomness of both sides is zero with 1/t.
-And each of the values that leave is opened wrongly with probability 2^-b. So a label is wrong with probability
+exceptions, since a pair meets one of the two accidents and not both; the randomness of both sides is zero with 1/t. And
+each of the values that leave is opened wrongly with probability 2^-b. So a label is wrong with probability
 
     (m + 1 + max(n, u) + 1)/t + values · 2^-b        at most,
 
@@ -36,7 +36,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.settings import declared
 
 WRONG = 1e-6
-"""How likely a label may be wrong, at most."""
+"""The probability that a label is wrong, at most."""
 _LEAST_BLOCK = 16
 """Records of a batch: fewer would make records hardly smaller, and the stretches to add up many."""
 _ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.003, 0.026
@@ -227,7 +227,7 @@ class Room:
         return (self.shape.places + 1 + max(self.below) + 1) / self.ring.modulus
 
     def check(self) -> None:
-        """Refuse terms under which no ring would do."""
+        """Refuse terms for which no ring would do."""
         if not self.tables.tables:
             raise TermsError(
                 "This agreement encodes nothing: list at least one function and encode whole records or attributes."
@@ -240,15 +240,15 @@ class Room:
 
     @property
     def fits(self) -> bool:
-        """Whether labels are as right as they must be."""
+        """Whether labels are wrong rarely enough."""
         return self.wrong <= WRONG and self.opened_right >= noise.OPENED
 
     # -- questions
 
     @lru_cache(maxsize=1 << 14)  # noqa: B019 - a room lives as long as its agreement is used
     def plan(self, question: Formula) -> Plan:
-        """The compiled question; `QuestionError` with a sentence where there is no room for it. A formula is itself
-        alone, so whoever checks a question and then asks it compiles it once.
+        """The compiled question; `QuestionError` with a sentence if there is no room for it. Compiled once for each
+        formula object, also when a question is checked and then asked.
         """
         return compile_question(self.terms, self.tables, question)
 
@@ -300,7 +300,7 @@ class Room:
         }
 
     def seconds(self) -> float:
-        """Of a round of as many questions as records, from the number of operations."""
+        """Seconds for a round with as many questions as records, from the number of operations."""
         ring, steps, records = self.ring, self.steps, self.terms.records
         group_count = self.group_count(records)
         outputs = self.columns(records).outputs * group_count

@@ -31,7 +31,7 @@ from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 
 _PAD_BYTES = 4
-"""Of a slot's pad."""
+"""Bytes of a slot's pad."""
 
 
 class PackedEngine(PackedRules):
@@ -65,8 +65,8 @@ class PackedEngine(PackedRules):
         questions: Sequence[Formula],
         working: Working = IN_THIS_PROCESS,
     ) -> Iterator[Evaluated]:
-        """All questions over all records: parcels of encrypted answers, ready to leave, with their pads. What is
-        finished in the journal is not made again.
+        """All questions over all records: parcels of encrypted answers, ready to leave, with their pads. What the
+        journal already has is not made again.
         """
         for number, question in enumerate(questions, start=1):
             reason = self.refuse(terms, question)

@@ -1,4 +1,4 @@
-"""A folder of finished answers, so that an evaluation that was stopped goes on where it was.
+"""A folder of finished answers, so that a stopped evaluation continues where it was.
 
 One file an answers parcel with its pads, named by batch, group and the digest of all that came for the batch; written
 beside its place first and moved there when it is whole. So an answer that was kept comes back with the very bytes it

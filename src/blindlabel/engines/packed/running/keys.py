@@ -25,7 +25,7 @@ _MOST_KEY_BYTES = 256 << 20
 
 @dataclass(frozen=True, eq=False)
 class Public:
-    """What whoever asks works with."""
+    """What the asker works with."""
 
     room: Room
     study: Study
@@ -33,7 +33,7 @@ class Public:
     galois: Any
     relinearisation: Any
     seeds: frozenset[bytes]
-    """Of the keys; none of them may be used again."""
+    """The seeds of the keys; none of them may be used again."""
 
     @property
     def ring(self) -> Ring:
@@ -97,7 +97,7 @@ def _seeds(ring: Ring, elements: list[int], items: tuple[bytes, ...]) -> Iterato
 
 
 def open_secret(terms: Terms, content: bytes) -> Secret:
-    """Secret keys, checked. Nothing keeps them but whoever asked."""
+    """Secret keys, checked. Only the caller keeps them."""
     room = room_of(terms)
     parcel = _read(content, ParcelKind.SECRET_KEY, room.study(b""), 1)
     return Secret(room, parcel.study, KeyHolder(open_ring(room.ring), parcel.items[0]))

@@ -1,4 +1,4 @@
-"""The products: from the places of a group of questions to one value a pair that is zero for yes.
+"""The products: from the places of a group of questions to one value per pair, which is zero for yes.
 
 Every step is taken for every question. A sum of products is switched down and relinearised once. What a question asks
 for (S of `shape`) is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).

@@ -53,7 +53,7 @@ class Kernel:
 
 @lru_cache(maxsize=1)
 def kernel() -> Kernel | None:
-    """What this process can use; None: NumPy."""
+    """The library that this process can use; None: NumPy."""
     return opened(LIBRARY)
 
 
@@ -68,7 +68,7 @@ def opened(path: Path) -> Kernel | None:
 
 
 def name() -> str:
-    """What the linear step is done with here."""
+    """The name of what does the linear step here."""
     found = kernel()
     return "NumPy" if found is None else VERSIONS[found.version]
 

@@ -53,13 +53,13 @@ _LOCAL = re.compile(r"local(?::(\d{1,3}))?")
 _PATIENCE = 30.0
 """Seconds to wait for a cluster's scheduler and for its first worker."""
 _LOOK = 5.0
-"""Seconds after which a cluster that answers nothing is looked at."""
+"""Seconds without an answer after which a cluster is checked."""
 _AHEAD = 3
 """Tiles handed out for each worker, so that none waits for this process."""
 _REST = 60.0
 """Seconds after which processes that have nothing to do are ended."""
 _BEGINNINGS = 3
-"""How often a tile is begun whose worker was lost."""
+"""How often a tile is begun if its workers are lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def _features(terms: Terms, records: Sequence[Record]) -> Residues:
 
 @dataclass(frozen=True, eq=False)
 class TileMakers:
-    """Those who make tiles: an executor, how many they are, how a batch gets to them, and whether they are still
+    """What makes tiles: an executor, how many workers it has, how a batch gets to them, and whether they are still
     there.
     """
 
@@ -188,7 +188,7 @@ class TileMakers:
     shipped: Callable[[Asked, Batch], tuple[Any, Any]]
     """What to hand an executor in place of questions and batch."""
     look: Callable[[], None]
-    """Raises where nobody is there any more."""
+    """Raises if nobody is there any more."""
     near: bool = False
     """Processes of this machine: a tile may be shared out, and is not begun again."""
 
@@ -207,7 +207,7 @@ class TileMakers:
             yield answer
 
     def _shared(self, there: tuple[Any, Any], wanted: Sequence[int], outputs: int) -> Iterator[Evaluated]:
-        """Tile after tile, the linear forms of each by all."""
+        """Tile after tile, all workers making the linear forms of each."""
         for group in wanted:
             with _worker_lost():
                 forms = list(self.executor.map(partial(make_forms, *there, group), range(outputs)))
@@ -262,7 +262,7 @@ _resting: dict[int, tuple[ProcessPoolExecutor, threading.Timer]] = {}
 
 @contextmanager
 def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes of this machine; they end with whatever they are at where something goes wrong here."""
+    """Worker processes of this machine; if something goes wrong here, they end in the middle of their work."""
     executor, timer = _resting.pop(count, (None, None))
     if timer is not None:
         timer.cancel()
@@ -305,7 +305,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _worker_lost() -> Iterator[None]:
-    """Whatever an executor says of a worker that died is one sentence."""
+    """Whatever an executor says about a worker that died becomes one sentence."""
     try:
         yield
     except (BrokenExecutor, CancelledError, EOFError, OSError, TimeoutError) as problem:
@@ -407,13 +407,13 @@ def _on_cluster(client: Any) -> TileMakers:
 
 
 def check_address(address: str) -> None:
-    """Refuse what is no address of a cluster, before any work is done."""
+    """Refuse anything that is not an address of a cluster, before any work is done."""
     found = _LOCAL.fullmatch(address)
     if found is not None and found[1] is not None and int(found[1]) < 1:
         raise InputError("A local cluster needs at least one process: write local or, for instance, local:2.")
     if found is None and not re.fullmatch(r"(tcp|tls)://\S+", address):
         raise InputError(
-            f"{address} is no address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
+            f"{address} is not an address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
         )
 
 
@@ -461,7 +461,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def _check(client: Any, address: str) -> None:
-    """There are workers, and they have our program in our version."""
+    """Check that there are workers, and that they have our version of the program."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as problem:

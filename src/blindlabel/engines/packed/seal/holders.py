@@ -1,6 +1,6 @@
-"""Who holds keys: whoever has the public one makes fresh encryptions of zero; whoever has the secret one encrypts, and
-decrypts. All keys pass in the forms of `forms`. Small secret samples are of SEAL's own distributions, from the
-operating system's randomness, exact.
+"""Key holders: with the public key one makes fresh encryptions of zero; with the secret key one encrypts and decrypts.
+All keys pass in the forms of `forms`. Small secret samples are of SEAL's own distributions, from the operating system's
+randomness, exact.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class KeyHolder:
         self._decryptor = sealapi.Decryptor(ring.context, key)
 
     def decrypt(self, cipher: Cipher) -> Plain:
-        """The content."""
+        """The plaintext."""
         plain = sealapi.Plaintext()
         self._decryptor.decrypt(cipher, plain)
         return plain

@@ -41,7 +41,7 @@ _keep_freed_memory()
 
 
 class _Scratch:
-    """The private folder through which objects of this process pass, each thread having its own file."""
+    """The private folder through which objects of this process pass; each thread has a file of its own."""
 
     def __init__(self) -> None:
         self._owner = -1
