@@ -15,20 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindlabel_lab"
-# "One arrangement" left 172 modules and 20,300 code lines. Types of values (some 690) and acknowledged histories
-# (some 210) came on top; then sealing on every way, places instead of rows and lists by pairing (some 190); proxies,
-# passphrases, logs and tables as people have them (some 340); setting aside and the derived account (some 150);
-# estimates with intervals, plans and labels in ids (some 580); the server's front (some 180); a verdict with two sides
-# (some 340); owners that leave or come back (some 250). When this step is done, there may be 23,500. What an owner
-# accepts when it joins (some 80), the preview (some 125) and the ledger with the exports' sentences (some 90) came on
-# top; two branches of an owner's truth were folded for it. Then practice, records to try and versions side by side
-# (some 350), the pilot (120), candidates and checked pairs (300), a desk that loses nothing (475), a desk behind a
-# proxy with sign-in (275) and the kernel's way in (130). So 1,850 lines are to go before this step is done:
-# suggestions should give 350, one way to export 150.
-# The laboratory had 12,500 with the gates engine in it; the simulation of the real loops (some 900) and the
-# experiments on estimates and verdicts (some 400) came on top. A study with people (some 1,000) followed; the report as
-# HTML, `partners`, `bench language`, `--local`, `score --against` and people beside oracles (some 420) went for it.
-MOST = {HOUSE: {"lines": 40_500, "code": 25_800, "modules": 210}, LABORATORY: {"lines": 13_900}}
+# 23,500 code lines are wanted for the house when this step is done; what is above that is still to be found.
+MOST = {HOUSE: {"lines": 39_300, "code": 24_800, "modules": 207}, LABORATORY: {"lines": 13_900}}
 
 
 def modules(root: Path) -> list[Path]:

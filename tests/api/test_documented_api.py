@@ -13,7 +13,7 @@ from support import documented_python
 PAGE = documented_python.ROOT / "docs" / "reference" / "api.md"
 
 
-@pytest.mark.parametrize("page", ["docs/reference/api.md", "docs/how-to/case-studies.md"])
+@pytest.mark.parametrize("page", ["docs/reference/api.md", "docs/laboratory/case-studies.md"])
 def test_python_examples_print_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     documented_python.run(documented_python.examples(page))

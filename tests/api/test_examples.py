@@ -69,7 +69,7 @@ def assert_better(printed: str) -> None:
 
 @pytest.mark.slow
 def test_case_studies_come_out_as_the_page_says(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "case-studies.md").read_text("utf-8")
+    page = (ROOT / "docs" / "laboratory" / "case-studies.md").read_text("utf-8")
     shown = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
     assert run([str(EXAMPLES / "case_studies.py")], tmp_path) == shown
 

@@ -201,16 +201,98 @@ def save_in_practice(page: Page) -> None:
     expect(truth).to_contain_text("artner: ")
 
 
-def test_usable_at_two_hundred_percent(app: App, browser: Browser) -> None:
-    context = new_context(browser, viewport={"width": 683, "height": 384}, device_scale_factor=2)
+FOCUSED = """async () => {
+  const one = document.activeElement;
+  if (!one || one === document.body) return null;
+  const shown = [one, one.closest(".q-field__control, .q-checkbox, .question-editor")].filter(Boolean);
+  const of = (each, part) => {
+    const style = getComputedStyle(each, part);
+    return [style.outline, style.boxShadow, style.borderColor, style.transform].join(" ");
+  };
+  const look = () => shown.map((each) => of(each) + of(each, "::after")).join();
+  const focused = look();
+  one.blur();
+  await new Promise((done) => setTimeout(done));  // the framework marks a field's focus beside it
+  const plain = look();
+  one.focus();
+  return [one.outerHTML.slice(0, 120), focused !== plain];
+}"""
+"""What has the focus, and whether that can be seen."""
+
+
+def test_every_control_shows_that_it_has_the_focus(app: App, page: Page) -> None:
+    for where, first in (("list", ".row-open"), ("record", ".record-word")):
+        if where == "record":
+            page.locator(".row-open").nth(12).click()
+            page.get_by_role("button", name="Points", exact=True).click()
+            page.keyboard.press("Alt+g")
+            expect(page.locator(".verdict-good, .verdict-warn")).to_be_visible()
+        expect(page.locator(first).first).to_be_visible()
+        page.locator("body").evaluate("() => document.activeElement.blur()")
+        seen_with: dict[str, bool] = {}
+        for _ in range(90):  # past the end, the first one follows
+            page.keyboard.press("Tab")
+            if found := page.evaluate(FOCUSED):
+                seen_with[found[0]] = found[1] and seen_with.get(found[0], True)
+        assert len(seen_with) > 20, where
+        assert [control for control, is_seen in seen_with.items() if not is_seen] == [], where
+
+
+def test_usable_at_two_hundred_percent(study: Rehearsal, app: App, browser: Browser) -> None:
+    """What is to be read and pressed is within the width, on every screen of a round."""
+    context = new_context(browser, viewport={"width": 512, "height": 384}, device_scale_factor=2)  # a screen of 1024
     page = open_app(context, app)
-    expect(page.locator(".row-open").first).to_be_visible()
-    page.locator(".row-open").nth(2).click()
-    expect(page.locator(".points-table")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 683
-    for name in ("Save and next Ctrl+Enter", "Suggest Alt+G", "Back to the list Alt+L"):
-        button = page.get_by_role("button", name=name)
-        button.scroll_into_view_if_needed()
-        box = button.bounding_box()
-        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 683
+    for name in ("Next open record N", "Hand in the round", "Many at once"):
+        reachable(page, name)
+    page.locator(".row-open").nth(12).click()
+    page.get_by_role("button", name="Points", exact=True).click()
+    page.keyboard.press("Alt+g")
+    expect(page.locator(".verdict-good, .verdict-warn")).to_be_visible()
+    for name in ("Save and next Ctrl+Enter", "Suggest Alt+G", "Back to the list Alt+L", "Add", "But not"):
+        reachable(page, name)
+    page.keyboard.press("Alt+c")
+    expect(page.locator(".choice").nth(1)).to_be_visible()
+    fits(page, "versions")
+    page.keyboard.press("Alt+l")
+    page.get_by_role("button", name="Many at once").click()
+    page.get_by_text("Suggest for all open records…").click()
+    expect(page.locator(".card").first).to_be_visible()
+    reachable(page, "Close")
+    page.get_by_role("button", name="Close").click()
+    study.write_all("anna")
+    page.reload()
+    page.get_by_role("button", name="Hand in the round").click()
+    expect(page.get_by_text("Look at these once more")).to_be_visible()
+    reachable(page, "Not yet")
     context.close()
+
+
+def reachable(page: Page, name: str) -> None:
+    """A button that is wholly within the width, which the page does not exceed; a wide table scrolls by itself."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    button = page.get_by_role("button", name=name, exact=True)
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box is not None and page.viewport_size is not None
+    assert box["x"] >= 0 and box["x"] + box["width"] <= page.viewport_size["width"], name
+
+
+def test_what_goes_on_below_shows_it_and_what_ends_says_so(app: App, page: Page) -> None:
+    """A shadow at the lower end of a list that can be scrolled, which its own end covers."""
+    page.set_viewport_size({"width": 1440, "height": 500})
+    table = page.locator(".records-scroll")
+    expect(page.locator(".row-open").first).to_be_visible()
+
+    def lower_end() -> bytes:
+        box = table.bounding_box()
+        assert box is not None
+        return page.screenshot(clip={"x": box["x"] + 2, "y": box["y"] + box["height"] - 5, "width": 8, "height": 3})
+
+    page.get_by_text("End of the list.").scroll_into_view_if_needed()
+    plain = lower_end()
+    table.evaluate("one => one.style.background = 'none'")
+    assert lower_end() == plain, "at the end there is no shadow"
+    table.evaluate("one => one.scrollTo(0, 20)")
+    without = lower_end()
+    table.evaluate("one => one.style.background = ''")
+    assert lower_end() != without, "before it there is one"

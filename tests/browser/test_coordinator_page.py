@@ -95,6 +95,9 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     rounds = [one.total for one in standing(coordinated.study.coordinator, coordinated.study.agreement.hash).history]
     settled = so_far([one for one in rounds if one.pairs])
     expect(page.locator(".headline")).to_have_text(headline([one for one in rounds if one.pairs]))
+    for cell in page.get_by_role("region", name="Account of bits").locator("td").all_inner_texts():
+        learnt, allowed = (int(number.replace(",", "")) for number in cell.split(" of "))
+        assert 0 < learnt <= allowed, "both count the same"
     cells = page.get_by_role("region", name="Figures").locator("tbody tr").last.locator("td")
     expect(cells.nth(4)).to_have_text(f"{settled[-1].agreed} of 36")
     expect(page.get_by_text("Agreement is not recall")).to_be_visible()

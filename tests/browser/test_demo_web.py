@@ -4,8 +4,10 @@ own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -27,39 +29,65 @@ def answers(link: str) -> bool:
         return trying.connect_ex((str(place.hostname), int(place.port or 0))) == 0
 
 
+@contextlib.contextmanager
+def demo(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """`demo --web`, with its temporary files in a folder of its own."""
+    command = [sys.executable, "-m", "blindlabel.cli.main", "demo", "--web", "--no-browser", "--engine", "plain"]
+    folder.mkdir()
+    process = subprocess.Popen(
+        [*command, "--records", "6", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(folder)},
+    )
+    try:
+        with process:
+            yield process
+            process.kill()  # where it goes on
+    finally:
+        process.kill()
+
+
+def links_of(process: subprocess.Popen[str]) -> dict[str, str]:
+    """What it prints once all parties are there."""
+    assert process.stdout is not None
+    return dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
+
+
+def parties(folder: Path) -> list[str]:
+    """The commands of the processes that work in a folder."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            command = one.read_bytes().decode(errors="replace").replace("\0", " ")
+            found += [command] if f" {folder}/" in command else []
+    return found
+
+
 @pytest.fixture
 def links(tmp_path: Path) -> Iterator[dict[str, str]]:
-    command = [
-        sys.executable,
-        "-m",
-        "blindlabel.cli.main",
-        "demo",
-        "--web",
-        "--no-browser",
-        "--engine",
-        "plain",
-        "--records",
-        "6",
-    ]
-    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
-    process = subprocess.Popen(
-        [*command, "--keep", str(tmp_path / "demo")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    )
-    assert process.stdout is not None
-    found = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
-    try:
+    with demo(tmp_path / "made", "--keep", str(tmp_path / "demo")) as process:
+        found = links_of(process)
         yield found
         process.kill()  # it cannot tidy up then, and its parties end all the same
         process.wait()
         Patience().wait_until(lambda: not [link for link in found.values() if answers(link)])
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_demo_ends_with_all_of_its_processes_however_it_is_told_to(tmp_path: Path, kind: signal.Signals) -> None:
+    folder, patience = tmp_path / "made", Patience()
+    with demo(folder) as process:
+        if kind == signal.SIGTERM:  # while it is still making its tables
+            assert process.stderr is not None and "Making two tables" in process.stderr.readline()
+        else:
+            links_of(process)
+            assert len(parties(folder)) > 3, "a coordinator, two apps, and what they run"
+        process.send_signal(kind)
+        patience.wait_until(lambda: process.poll() is not None)
+        patience.wait_until(lambda: not parties(folder), lambda: parties(folder))
+        assert list(folder.iterdir()) == [], "its temporary files are gone, too"
 
 
 def test_newcomer_clicks_through_a_round_alone(links: dict[str, str], browser: Browser) -> None:

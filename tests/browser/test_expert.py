@@ -84,6 +84,7 @@ def study(tmp_path: Path) -> Rehearsal:
         tables = list(write_tables(generate("products", Size(400, 200), 3), tmp_path / "tables")[:2])
     made = Rehearsal(tmp_path / "study", Wanted(records=RECORDS, name="Products of two shops"), tables)
     made.begin()
+    assert "person" not in made.agreement.criteria
     return made
 
 

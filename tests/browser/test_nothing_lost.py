@@ -167,6 +167,45 @@ def test_two_people_at_one_record_see_both_texts_and_the_list_says_who_wrote_wha
         page.context.close()
 
 
+def test_two_people_in_two_browsers_are_told_of_each_other_by_name(browser: Browser, tmp_path: Path) -> None:
+    study = Rehearsal(tmp_path / "study", Wanted(records=4))
+    study.begin()
+    workspace = study.workspace("anna")
+    surname = f'ret is_in("{workspace.records()[1].prepared.attributes["surname"]}", $r)'
+    with running(workspace.folder, "--browsers", "2") as app:
+        assert app.process.stdout is not None
+        ada, ben = (new_context(browser).new_page() for _ in range(2))
+        for page, name, link in ((ada, "Ada", app.link), (ben, "Ben", app.process.stdout.readline().strip())):
+            page.goto(link)
+            page.get_by_role("textbox", name="Name").fill(name)
+            page.keyboard.press("Enter")
+            expect(page.locator(".title")).to_contain_text(f"{name} for anna")
+            page.locator(".row-open").nth(1).click()
+            show_text(page)
+        write(ada, 'ret is_in("x')
+        theirs = ben.locator(".overtaken")
+        expect(theirs).to_contain_text("Ada is writing a question for this record.")
+        ben.get_by_role("button", name="Go on with what stands there").click()
+        expect_question(ben, 'ret is_in("x')
+        write(ben, surname)
+        ben.keyboard.press("Control+s")
+        expect(ben.locator(".pane .state")).to_have_text("saved")
+        mine = ada.locator(".overtaken")
+        expect(mine).to_contain_text("Ben has saved a question for this record.")
+        expect(mine.locator("pre")).to_have_text([surname, 'ret is_in("x'])
+        ada.get_by_role("button", name="Go on with what stands there").click()
+        expect_question(ada, surname)
+        ada.keyboard.press("Alt+n")
+        ada.keyboard.press("Alt+g")
+        expect(ada.locator(".why")).to_contain_text("Suggested")
+        ada.keyboard.press("Alt+l")
+        expect(ada.locator("tbody .cell-writer")).to_have_text(["", "Ben", "Ada", ""])
+        ben.keyboard.press("Alt+l")
+        expect(ben.locator("tbody .cell-writer")).to_have_text(["", "Ben", "Ada", ""])
+        for page in (ada, ben):
+            page.context.close()
+
+
 def test_without_its_server_the_page_says_so_is_off_and_keeps_what_is_typed(desk: Desk, browser: Browser) -> None:
     page = opened(browser, desk, 3, scheme="dark")
     away = page.get_by_role("alert").filter(has_text="does not answer")
@@ -198,6 +237,10 @@ def test_long_records_and_keys(desk: Desk, browser: Browser) -> None:
     expect(page.locator(".record-folded")).to_contain_text("36 empty")
     page.locator(".record dd").last.scroll_into_view_if_needed()
     expect(page.get_by_role("button", name="Save and next")).to_be_in_viewport()
+    page.mouse.move(900, 400)
+    page.mouse.wheel(0, 9000)  # and beside a long question the record does
+    expect(page.get_by_role("button", name="Edit a copy of your record")).to_be_in_viewport()
+    expect(page.get_by_label("A note for yourself")).to_be_in_viewport()
     page.keyboard.press("Alt+w")
     expect(page.locator(".record-word").first).to_be_focused()
     page.keyboard.press("Alt+j")
@@ -218,6 +261,15 @@ def test_long_records_and_keys(desk: Desk, browser: Browser) -> None:
     assert before == "none" and button.evaluate("one => getComputedStyle(one).boxShadow") != "none"
     page.keyboard.press("Alt+l")
     expect(page.locator(".records")).to_be_visible()
+    name = page.locator(".row-open").first
+    assert name.evaluate("one => one.scrollWidth > one.clientWidth && getComputedStyle(one).textOverflow") == "ellipsis"
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("checkbox", name="field 39", exact=True).click()
+    page.get_by_role("checkbox", name="maker", exact=True).click()
+    page.keyboard.press("Escape")
+    page.reload()  # what was chosen stays
+    expect(page.get_by_role("columnheader", name="field 39")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="maker")).to_have_count(0)
     page.keyboard.press("/")
     page.keyboard.type("hebrew")
     expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()

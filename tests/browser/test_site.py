@@ -52,7 +52,9 @@ def test_every_page_draws_its_pictures_and_diagrams_and_asks_no_other_host(site:
             continue
         page.goto(f"{site}/{path.parent.name}/{path.stem}.html")
         for at in range(page.locator(".diagram").count()):
-            expect(page.locator(".diagram").nth(at).locator("svg")).to_be_visible()
+            drawn = page.locator(".diagram").nth(at).locator("svg")
+            expect(drawn).to_be_visible()
+            assert drawn.get_attribute("aria-roledescription") != "error", f"{path.name} has a diagram with a mistake"
             diagrams += 1
         widths = page.eval_on_selector_all("article img", "images => images.map(image => image.naturalWidth)")
         assert all(widths), f"{path.name} has a picture that is not there"

@@ -4,17 +4,22 @@ its exports.
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from blindlabel.language.words import words_of
+from blindlabel.parties.questions import check_question
+from blindlabel.protocol.interfaces import Task
 from blindlabel.transport.connecting import VIA
+from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
 from support.web_app import App, expect_question, expect_told, open_app, running, show_text
 
@@ -82,10 +87,16 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     anna = played.study.workspace("anna")
     page = open_app(context, played.app)
     page.get_by_role("button", name="Hand in the round").click()
-    expect(page.get_by_text("56 records have no saved question yet.")).to_be_visible()
+    expect(page.get_by_text("There is no saved question yet for 56 records.")).to_be_visible()
     page.get_by_role("button", name="Not yet").click()
+    page.evaluate(
+        """() => { window.said = []; new MutationObserver(() => window.said.push(document.body.innerText))
+            .observe(document.body, { childList: true, characterData: true, subtree: true }); }"""
+    )
     menu(page, "Suggest for all open records…")
     expect(page.locator(".card")).to_have_count(50)
+    for work in ("Suggesting", "Judging"):  # how far it is
+        assert page.evaluate("work => window.said.some((one) => one.includes(work + ': 0 of 56'))", work)
     chosen = page.locator(".card input:checked")
     page.evaluate(
         """() => { for (let times = 0; times < 60; times += 1)
@@ -113,7 +124,7 @@ def bulk_suggestions_are_seen_accepted_and_undone_but_for_what_changed_since(
     assert saved and {anna.tasks()[record].source for record in saved} == {"bulk"}
     anna.save_questions({saved[0]: "ret false"}, "person", "Ben")
     page.get_by_role("button", name="Undo").click()
-    expect_told(page, "1 question has changed since and stays.")
+    expect_told(page, "Changed since, and left as it is now: 1 question.")
     tasks = anna.tasks()
     assert tasks[saved[0]].question == "ret false" and all(tasks[record].question is None for record in saved[1:])
 
@@ -165,7 +176,7 @@ def questions_go_out_as_files_and_come_in_again(played: Played, context: Browser
         {"name": "all.zip", "mimeType": "application/zip", "buffer": buffer.getvalue()}
     )
     expect(page.get_by_text("56 questions saved, 0 kept as drafts")).to_be_visible()
-    expect(page.get_by_text("1 file belongs to no record of this round, nobody")).to_be_visible()
+    expect(page.get_by_text("Without a record of this round: 1 file, nobody the first.")).to_be_visible()
     assert {task.question for task in anna.tasks()} == {"ret false"}
 
 
@@ -256,3 +267,48 @@ def end_of_the_study_shows_figures_and_exports(played: Played, context: BrowserC
     assert len(lines) == 1 + matches
     page.keyboard.press("n")
     expect_told(page, "No record is open.")
+
+
+def test_third_round_shows_both_earlier_questions_and_what_was_asked_before(
+    tmp_path: Path, context: BrowserContext
+) -> None:
+    study = Rehearsal(tmp_path / "study", Wanted(records=12, rounds=3))
+    study.begin()
+    anna, berta = study.workspaces
+    own, others = ({one.id: one for one in workspace.records()} for workspace in (anna, berta))
+    with (tmp_path / "study" / "tables" / "matches.csv").open(newline="") as file:
+        pairs = [(own[row["id_a"]], others[row["id_b"]]) for row in csv.DictReader(file)]
+    shared = {one.record: words_of(one.prepared.whole) & words_of(other.prepared.whole) for one, other in pairs}
+    judging = Judging(anna)
+
+    def first_asked(task: Task, second: str) -> str:
+        """The stricter version of what will be asked in round 2, which is offered again in round 3."""
+        chain = check_question(anna.agreement, second).chain
+        assert chain is not None
+        return judging.neighbours(anna.records()[task.record], replace(task, round=3), chain)["Stricter"].text
+
+    for number in (1, 2):
+        for task in anna.tasks():
+            two = sorted(shared.get(task.record, []), key=lambda word: (len(word), word))[-2:]
+            asked = "ret " + (" & ".join(f'is_in("{word}", $r)' for word in two) or "false")
+            anna.save_questions({task.record: first_asked(task, asked) if number == 1 and two else asked}, "person")
+        berta.save_questions({task.record: "ret false" for task in berta.tasks()}, "person")
+        for workspace in (anna, berta):
+            workspace.hand_in()
+        study.go_on()
+    assert anna.state().round == 3
+    with running(anna.folder) as app:
+        page = open_app(context, app)
+        expect(page.get_by_text(f" of {len(anna.tasks())} saved")).to_be_visible()
+        expect(page.locator("tbody .cell-again").filter(has_text="disagreed").first).to_be_visible()
+        page.keyboard.press("n")
+        expect(page.get_by_text("Back in round 3: the two sides disagreed.")).to_be_visible()
+        earlier = page.locator(".earlier li")
+        expect(earlier).to_have_count(2)
+        for number, line in enumerate(earlier.all(), 1):
+            expect(line).to_contain_text(f"Round {number}:")
+            expect(line).to_contain_text("Came back:")
+        choices = page.locator(".choice")
+        expect(choices.first).to_contain_text("Keep it")
+        expect(choices.filter(has_text="Stricter")).to_contain_text("asked in round 1")
+        expect(choices.filter(has_text="Suggest another")).not_to_contain_text("asked in round")

@@ -21,7 +21,7 @@ _MEASURED: list[dict[str, Any]] = json.loads((DOCS / "measured.json").read_text(
 
 
 def test_the_table_is_made_from_what_was_measured() -> None:
-    (found,) = _BLOCK.findall((DOCS / "explanation" / "packed-engine.md").read_text("utf-8"))
+    (found,) = _BLOCK.findall((DOCS / "laboratory" / "speed.md").read_text("utf-8"))
     wanted = "\n".join(table(_MEASURED))
     assert found.strip() == wanted, f"the table should be\n{wanted}"
 

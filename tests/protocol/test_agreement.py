@@ -55,7 +55,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"preparation": {"steps": ["nfcc"]}}, "Did you mean"),
         ({"preparation": {"types": {"name": "phone"}}}, "no type 'phone' for name"),
         ({"preparation": {"types": {"other": "date"}}}, "'other' is not one of the attributes"),
-        ({"preparation": {"country": "+49"}}, "is no country code"),
+        ({"preparation": {"country": "+49"}}, "is not a country code"),
         ({"sampling": {"method": "enriched"}}, "needs the attributes"),
         ({"sampling": {"method": "rows", "rows": {"a": [1]}}}, "b needs between 1 and 50"),
         ({"encoding": {"functions": ["nothing"]}}, "there is no 'nothing'"),

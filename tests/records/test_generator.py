@@ -99,7 +99,7 @@ def test_files_are_read_back_as_they_were_made(kind: str, tmp_path: Path) -> Non
 def test_files_are_not_replaced_unless_told(tmp_path: Path) -> None:
     made = generate("persons", Size(rows=2, duplicates=1), 5)
     write(made, tmp_path)
-    with pytest.raises(InputError, match=r"a\.csv is there already"):
+    with pytest.raises(InputError, match=r"a\.csv already exists"):
         write(made, tmp_path)
     write(made, tmp_path, replace=True)
     with pytest.raises(InputError, match="is a file, not a folder"):

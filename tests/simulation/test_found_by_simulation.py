@@ -340,6 +340,22 @@ def test_owner_at_work_notices_that_the_coordinator_was_restored() -> None:
     assert study.calm() and judged(study, finished=True) == []
 
 
+def test_answers_about_records_of_an_earlier_life_are_refused_and_not_opened() -> None:
+    """Nobody else notices: with the plain engine any key opens them."""
+    study = quiet(6)
+    study.owners["anna"].fetch()
+    study.place.back_up("anna")
+    study.act("anna"), study.act("berta")
+    assert "answers" in sent_by(study, "berta") and study.place.restore("anna")
+    study.restart("anna")
+    with pytest.raises(TwoLives):
+        study.owners["anna"].fetch()
+    study.world.now += 60.0
+    study.act("anna")
+    assert "refused" in sent_by(study, "anna") and "opened" not in sent_by(study, "anna")
+    assert study.calm() and judged(study, finished=True) == []
+
+
 def test_message_is_not_taken_in_before_its_body() -> None:
     study = quiet(6)
     anna = study.owners["anna"]

@@ -123,7 +123,7 @@ def test_no_second_workspace_in_one_folder_and_no_workspace_elsewhere(tmp_path: 
     in_round(tmp_path / "w", [0])
     with pytest.raises(InputError, match="already"):
         in_round(tmp_path / "w", [0])
-    with pytest.raises(InputError, match="no workspace"):
+    with pytest.raises(InputError, match="not a workspace"):
         Workspace.open(tmp_path / "nothing")
 
 

@@ -171,7 +171,7 @@ def test_health_command_says_that_something_else_answers(capsys: pytest.CaptureF
         thread.start()
         code, _, err = said(capsys, "coordinator", "health", "--address", f"http://127.0.0.1:{server.server_port}")
         thread.join()
-    assert code == 3 and "is no coordinator" in err
+    assert code == 3 and "is not a coordinator" in err
 
 
 def test_pages_are_read_without_a_network_and_shells_complete(

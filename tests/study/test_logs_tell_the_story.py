@@ -97,7 +97,7 @@ def test_log_of_every_party_tells_each_event_once_and_in_order(story: Story) -> 
 def test_failure_of_a_service_is_a_line_of_its_log(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["owner", "run", "--at", "anna", "--log", "--once", "--questions", "nowhere"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert json.loads(line) | {"level": "error", "sentence": "blindlabel: nowhere is no folder."} == json.loads(line)
+    assert json.loads(line) | {"level": "error", "sentence": "blindlabel: nowhere is not a folder."} == json.loads(line)
     assert run(["owner", "status", "--at", "nowhere"]) == 1
     assert capsys.readouterr().err.startswith("blindlabel: "), "other commands speak to people"
 

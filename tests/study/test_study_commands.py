@@ -137,7 +137,7 @@ def test_damaged_invitation_is_refused(tell: Tell, tmp_path: Path, damage: str) 
     Path("x.invitation").write_text(damage)
     code, _, err = tell("owner join x.invitation table.csv --at w")
     assert code == 1
-    assert "no invitation" in err
+    assert "not an invitation" in err
 
 
 def test_unreachable_coordinator_ends_with_exit_code_3(
@@ -188,7 +188,7 @@ def test_lost_invitation_is_replaced_and_the_old_one_holds_no_longer(tell: Tell,
     code, _, err = tell(f"owner join new/anna.invitation {table} --at anna --accept-weaker")
     assert code == 0 and "Next: when the others have joined too" in err
     code, _, err = tell(f"owner join new/anna.invitation {table} --at twice --accept-weaker")
-    assert code == 1 and "An invitation holds once." in err and "coordinator reinvite" in err
+    assert code == 1 and "An invitation can be used only once." in err and "coordinator reinvite" in err
     code, _, err = tell("coordinator reinvite persons anna --at home --to third")
     assert code == 1 and "has joined already" in err
     assert tell("coordinator reinvite persons nobody --at home --to third")[0] == 1

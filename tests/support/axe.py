@@ -26,6 +26,6 @@ def fits(page: Page, where: str) -> None:
     """Nothing is cut off at the right."""
     width = page.viewport_size["width"] if page.viewport_size else 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width, where
-    for table in page.locator(".records-scroll:visible, .points:visible").all():
-        inside, room = table.evaluate("element => [element.scrollWidth, element.clientWidth]")
-        assert inside <= room, f"{where}: a table of {inside} pixels in {room}"
+    for one in page.locator(".records-scroll:visible, .points:visible, .points-words:visible").all():
+        inside, room = one.evaluate("element => [element.scrollWidth, element.clientWidth]")
+        assert inside <= room, f"{where}: {inside} pixels in {room}"

@@ -1,4 +1,4 @@
-"""Pages whose commands are run in their order: ```sh blocks, and those in the background."""
+"""Pages whose commands are run in their order: ```sh blocks, those in the background, and apps that a person stops."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,16 +19,12 @@ from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
-_BLOCK = re.compile(r"^```sh( background)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```sh ?(background|app|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def commands(page: Path) -> list[tuple[bool, str]]:
-    """Every command of a page, and whether it runs in the background."""
-    return [
-        (bool(background), line)
-        for background, block in _BLOCK.findall(page.read_text("utf-8"))
-        for line in block.splitlines()
-    ]
+def commands(page: Path) -> list[tuple[str, str]]:
+    """Every command of a page, and how it runs: in the background, as an app, or to its end."""
+    return [(kind, line) for kind, block in _BLOCK.findall(page.read_text("utf-8")) for line in block.splitlines()]
 
 
 def play(page: Path) -> None:
@@ -35,9 +32,11 @@ def play(page: Path) -> None:
     port, running = free_port(), []
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     try:
-        for background, line in commands(page):
+        for kind, line in commands(page):
             command = _arguments(line, port)
-            if background:
+            if kind == "app":
+                _open_and_stop(command, environment)
+            elif kind == "background":
                 running.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
                 if "serve" in command:
                     _wait_for(port)
@@ -49,6 +48,19 @@ def play(page: Path) -> None:
         for process in running:
             process.kill()
             process.wait()
+
+
+def _open_and_stop(command: list[str], environment: dict[str, str]) -> None:
+    """Start an app, look at it, and stop it as a person does, with Ctrl-C."""
+    port = free_port()
+    process = subprocess.Popen([*command, "--no-browser", "--port", str(port)], env=environment)
+    try:
+        _wait_for(port)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) in {0, 130, -signal.SIGINT}, command  # as a shell sees Ctrl-C
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _arguments(line: str, port: int) -> list[str]:
@@ -70,4 +82,4 @@ def _wait_for(port: int) -> None:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
-    Patience().wait_until(serves, lambda: "the coordinator does not serve")
+    Patience().wait_until(serves, lambda: "nothing is served")

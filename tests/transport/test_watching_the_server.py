@@ -67,8 +67,8 @@ def test_limits_and_proxies_can_be_named_and_what_is_none_is_a_sentence(
     a_study(tmp_path)
     (tmp_path / "bad.pem").write_text("no certificate")
     refused = {
-        "--limit help": "--limit help is no limit of the server. Its limits are: largest_body=",
-        "--limit head_seconds=soon": "--limit head_seconds=soon is no limit",
+        "--limit help": "--limit help is not a limit of the server. Its limits are: largest_body=",
+        "--limit head_seconds=soon": "--limit head_seconds=soon is not a limit",
         "--proxy proxy.example": "--proxy takes an address or a network of a proxy",
         f"--certificate {tmp_path / 'bad.pem'} --key {tmp_path / 'bad.pem'}": "cannot be used for TLS",
         f"--certificate {tmp_path / 'nothing'} --key {tmp_path / 'bad.pem'}": "cannot be used for TLS",

@@ -17,7 +17,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "annotating.md"
 
 def test_annotate_without_a_workspace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["owner", "annotate", "--at", str(tmp_path), "--no-browser"]) == 1
-    assert "is no workspace" in capsys.readouterr().err
+    assert "is not a workspace" in capsys.readouterr().err
 
 
 def test_annotate_on_a_port_in_use_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

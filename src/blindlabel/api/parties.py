@@ -56,7 +56,7 @@ class Coordinator:
         """
         path = Path(file)
         if path.exists():
-            raise InputError(f"{path} is there already.")
+            raise InputError(f"{path} already exists.")
         path.write_text(to_text(agreements.new(name, owners, attributes, **settings)), encoding="utf-8")
         return path
 
@@ -85,11 +85,7 @@ class Coordinator:
         if agreed.sampling.by_row and candidates is None:
             raise InputError("The agreement is about a linkage's list of candidate pairs. Name it (`candidates`).")
         drawn = None if candidates is None else agreed_list(candidates, agreed).drawn_rows(agreed)
-        paths = {owner: folder / f"{owner}.invitation" for owner in agreed.owners}
-        for path in paths.values():
-            if path.exists():
-                raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
-        folder.mkdir(parents=True, exist_ok=True)
+        paths = {owner: _new_invitation(folder, owner) for owner in agreed.owners}
 
         def keep(invitations: Iterable[Invitation]) -> None:
             for invitation in invitations:
@@ -148,10 +144,7 @@ class Coordinator:
         joined and its workspace is gone.
         """
         _check_address(address, insecure=insecure)
-        path = Path(to) / f"{owner}.invitation"
-        if path.exists():
-            raise InputError(f"{path} is there already. Move it away, or name another folder (`to`).")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = _new_invitation(Path(to), owner)
         write_invitation(self._party.reinvite(self._party.find(study), owner, address, lost=lost), path)
         return path
 
@@ -188,6 +181,15 @@ class Coordinator:
         """
         found = truths_of_coordinator(self._party, self._party.find(study))
         return {pairing: GroundTruth.of(truth) for pairing, truth in found.items()}
+
+
+def _new_invitation(folder: Path, owner: str) -> Path:
+    """Where an owner's invitation is to be written; refuses to replace one."""
+    path = folder / f"{owner}.invitation"
+    if path.exists():
+        raise InputError(f"{path} already exists. Move it away, or name another folder (`to`).")
+    folder.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _check_address(address: str, *, insecure: bool) -> None:

@@ -38,9 +38,11 @@ def owner_audit(
     workspace = workspace_at(at)
     if to is not None:
         if to.exists():
-            raise InputError(f"{to} is there already.")
+            raise InputError(f"{to} already exists.")
         opening = opening_of(workspace, own_identity(workspace))
-        to.write_text(json_.dumps(opening.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        to.write_text(
+            json_.dumps(opening.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+        )
         say("This file holds your questions in clear. Give it to whoever may see them, and to nobody else.")
         result(str(to))
         return
@@ -61,7 +63,7 @@ def coordinator_audit(
     coordinator = coordinator_at(at, database)
     found, opening = coordinator.find(study), _read(file)
     if opening.owner not in coordinator.agreement(found).owners:
-        raise InputError(f"{opening.owner} is no owner of this study.")
+        raise InputError(f"{opening.owner} is not an owner of this study.")
     known = known_to_coordinator(coordinator.load(found).state, opening.owner)
     _print(opening, audit(opening, found, known), json)
 

@@ -94,7 +94,7 @@ def new(
 
     rules_named(engine)  # refuses an unknown name
     if file.exists() and not force:
-        raise InputError(f"{file} is there already; --force replaces it.")
+        raise InputError(f"{file} already exists; --force replaces it.")
     named, keys = listed(owners, "--owners"), listed(enriched, "--enriched")
     made = agreements.new(
         name,

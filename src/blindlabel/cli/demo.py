@@ -109,7 +109,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
-    with contextlib.ExitStack() as stack:
+    with _until_told_to_end(), contextlib.ExitStack() as stack:
         folder = (
             keep.resolve()
             if keep
@@ -135,7 +135,7 @@ def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, bro
 
     links = []
     home = folder / "coordinator"
-    with contextlib.ExitStack() as stack:
+    with _until_told_to_end(), contextlib.ExitStack() as stack:
         watch = stack.enter_context(_watched())
         coordinator = ["coordinator", "serve", "--at", str(home), "--port", str(port)]
         stack.enter_context(_process(watch, *coordinator))
@@ -153,18 +153,19 @@ def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, bro
             for _, link in links:
                 webbrowser.open(link)
             webbrowser.open(f"http://{HOST}:{port}/")
-        _wait()
+        while True:
+            time.sleep(3600)
 
 
-def _wait() -> None:
-    """Until Ctrl-C, a request to end, or the end of the terminal. The handlers are set here because a shell makes a
-    process that it starts in the background ignore Ctrl-C.
+@contextlib.contextmanager
+def _until_told_to_end() -> Iterator[None]:
+    """Ends the block at Ctrl-C, a request to end, or the end of the terminal. The handlers are set here because a shell
+    makes a process that it starts in the background ignore Ctrl-C.
     """
     for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(3600)
+        yield
 
 
 _WATCH = """
@@ -281,16 +282,7 @@ def generate(
     made = make(kind, Size(rows, duplicates, copies), seed)
     paths = write(made, out, replace=force)
     if json:
-        files = [str(path) for path in paths]
-        result_json(
-            {
-                "kind": kind,
-                "seed": seed,
-                "rows_a": len(made.a),
-                "rows_b": len(made.b),
-                "matches": len(made.matches),
-                "files": files,
-            }
-        )
+        counts = {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}
+        result_json({"kind": kind, "seed": seed, **counts, "files": [str(path) for path in paths]})
     else:
         result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")

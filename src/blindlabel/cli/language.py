@@ -99,7 +99,7 @@ def deploy(
         raise InputError(f"There are files for {', '.join(_DEPLOYED)}.")
     files = sorted(_beside("deploy").glob(_DEPLOYED[what]))
     if there := [to / file.name for file in files if (to / file.name).exists()]:
-        raise InputError(f"{there[0]} is there already; nothing was written.")
+        raise InputError(f"{there[0]} already exists; nothing was written.")
     to.mkdir(parents=True, exist_ok=True)
     for file in files:
         result(str(shutil.copyfile(file, to / file.name)))

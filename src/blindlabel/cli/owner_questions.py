@@ -90,7 +90,7 @@ def suggest_questions(
     if not tasks:
         raise InputError("There is nothing to suggest: no round is open, or all its questions are saved.")
     if to.exists():
-        raise InputError(f"{to} is there already; choose a new folder.")
+        raise InputError(f"{to} already exists; choose a new folder.")
     own = workspace.records()
     texts, ids = suggested(workspace, suggester_for(workspace), tasks), {one.id for one in own}
     (to / f"round-{tasks[0].round}").mkdir(parents=True)

@@ -57,7 +57,7 @@ def server_limits(given: list[str]) -> ServerLimits:
             limits[name] = type(limits[name])(value)
         except (KeyError, ValueError) as error:
             known = ", ".join(f"{name}={value:g}" for name, value in limits.items())
-            raise InputError(f"--limit {one} is no limit of the server. Its limits are: {known}.") from error
+            raise InputError(f"--limit {one} is not a limit of the server. Its limits are: {known}.") from error
     return ServerLimits(**limits)
 
 

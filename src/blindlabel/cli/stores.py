@@ -67,7 +67,7 @@ def studies_at(home: Path, database: str | None, *, make: bool = False) -> Coord
     from blindlabel.storage.coordinator_store import CoordinatorStore
 
     if not (make or database or is_coordinators(home)):
-        raise InputError(f"{home} is no coordinator's folder. `blindlabel coordinator invite` makes one.")
+        raise InputError(f"{home} is not a coordinator's folder. `blindlabel coordinator invite` makes one.")
     return CoordinatorStore(home, database, passphrase())
 
 

@@ -37,7 +37,7 @@ def _pack(terms: Terms, kind: str, content: Any) -> bytes:
 
 def _unpack(terms: Terms, kind: str, parcel: bytes) -> Any:
     if not parcel.startswith(_MAGIC):
-        raise ParcelError("These bytes are no parcel of the plain engine.")
+        raise ParcelError("These bytes are not a parcel of the plain engine.")
     try:
         document = json.loads(parcel[len(_MAGIC) :])
         if document["agreement"] != terms.agreement_hash.hex():

@@ -136,11 +136,6 @@ def replacing(path: Path, write_to: Callable[[Path], None]) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_json(path: Path, document: Any) -> None:
-    """One JSON document, readable."""
-    path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
 def _write_json_pairs(path: Path, head: dict[str, Any], pairs: Iterable[dict[str, Any]]) -> None:
     """One JSON document that ends with many pairs, a line each, written as they come."""
     with path.open("w", encoding="utf-8") as file:

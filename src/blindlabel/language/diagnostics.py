@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from lark import Token
@@ -33,18 +33,9 @@ class Diagnostic:
 
     def to_json(self) -> dict[str, object]:
         """As the command line prints it: lines and columns count from 1, offsets count code points from 0."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-            "hint": self.hint,
-            "line": self.span.line,
-            "column": self.span.column,
-            "end_line": self.span.end_line,
-            "end_column": self.span.end_column,
-            "start": self.span.start,
-            "end": self.span.end,
-        }
+        found: dict[str, object] = asdict(self) | asdict(self.span)
+        del found["span"]
+        return found
 
 
 def error(code: str, message: str, span: Span, hint: str = "") -> Diagnostic:

@@ -29,9 +29,7 @@ def _bounded(value: Clear, limits: Limits) -> Problem | None:
     """Reports a needle that is longer than the agreement encodes."""
     if len(str(value)) <= limits.needle_length:
         return None
-    message = (
-        f"This text has {len(str(value))} characters; the agreement encodes needles of at most {limits.needle_length}."
-    )
+    message = f"This text has {len(str(value))} characters; the agreement allows at most {limits.needle_length}."
     return Problem("needle-too-long", "error", message, "Ask for a part of it, or for two parts joined with &.")
 
 
@@ -78,7 +76,7 @@ def _telephone(value: Clear, _limits: Limits) -> Problem | None:
     return Problem("not-a-telephone", "warning", message, "Use ends_with for fewer digits.")
 
 
-_NEEDLE = Parameter("needle", Type.TEXT, clear=True, check=_bounded)
+_NEEDLE = Parameter("part", Type.TEXT, clear=True, check=_bounded)
 _WORD = Parameter("word", Type.TEXT, clear=True, check=_one_word, use="word")
 
 
@@ -146,7 +144,7 @@ def _always_if_empty(arguments: tuple[Clear, ...]) -> bool | None:
     return None if _string(arguments) else True
 
 
-_NEEDLE_EDGE = "An empty needle is in every text. Upper and lower case differ; use lower($r) to ignore case."
+_NEEDLE_EDGE = "An empty part is in every text. Upper and lower case differ; use lower($r) to ignore case."
 _WORD_EDGE = "A word is a longest run of letters, digits and combining marks; everything else separates words."
 
 
@@ -157,12 +155,11 @@ def _at_an_end(
     return Predicate(
         name,
         (_NEEDLE, _TEXT),
-        f"Whether the text {does} with the needle.",
-        f"Every text {does} with the empty needle. Upper and lower case differ.",
+        f"Whether the text {does} with this part.",
+        f"Every text {does} with an empty part. Upper and lower case differ.",
         example,
         meaning=lambda text, arguments: found(text, _string(arguments)),
         family_of=lambda _, limits: family(limits.needle_length),
-        asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         case_rule=CaseRule.NEEDLES,
     )
@@ -172,12 +169,11 @@ _PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "is_in",
         (_NEEDLE, _TEXT),
-        "Whether the needle occurs anywhere in the text.",
+        "Whether this part occurs anywhere in the text.",
         _NEEDLE_EDGE,
         'ret is_in("canon", lower($r))',
         meaning=lambda text, arguments: _string(arguments) in text,
         family_of=lambda arguments, _: families.substrings(len(_string(arguments))),
-        asked=lambda arguments: (_string(arguments),),
         always=_always_if_empty,
         every_family=lambda limits: tuple(families.substrings(n) for n in range(1, limits.needle_length + 1)),
         case_rule=CaseRule.NEEDLES,
@@ -192,7 +188,6 @@ _PREDICATES: tuple[Predicate, ...] = (
         'ret equals("1999", $r.year)',
         meaning=lambda text, arguments: text == _string(arguments),
         family_of=lambda _arguments, _limits: families.WHOLE,
-        asked=lambda arguments: (_string(arguments),),
         case_rule=CaseRule.NEEDLES,
     ),
     Predicate(
@@ -203,7 +198,6 @@ _PREDICATES: tuple[Predicate, ...] = (
         'ret has_word("sony", lower($r))',
         meaning=lambda text, arguments: _string(arguments) in words.words_of(text),
         family_of=lambda _arguments, _limits: families.WORDS,
-        asked=lambda arguments: (_string(arguments),),
         always=_never_unless_word,
         case_rule=CaseRule.NEEDLES,
     ),

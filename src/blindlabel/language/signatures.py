@@ -124,8 +124,8 @@ class Predicate(Function):
     """The definition: (text, clear arguments in order) to the answer."""
     family_of: Callable[[tuple[Clear, ...], Limits], Family]
     """The family that a call with these clear arguments is asked of."""
-    asked: Callable[[tuple[Clear, ...]], tuple[str, ...]]
-    """The elements any of which makes the call true. None at all: always false."""
+    asked: Callable[[tuple[Clear, ...]], tuple[str, ...]] = lambda arguments: (str(arguments[0]),)
+    """The elements any of which makes the call true; by default the first clear argument. None at all: always false."""
     every_family: Callable[[Limits], tuple[Family, ...]] | None = None
     """The families that calls within the limits can be asked of, where that depends on their arguments."""
     always: Callable[[tuple[Clear, ...]], bool | None] = lambda _: None

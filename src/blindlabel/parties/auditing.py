@@ -18,7 +18,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -69,10 +69,6 @@ class Opening(Shape):
         salt = bytes.fromhex(asked.salt)
         return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
 
-    def to_json(self) -> Any:
-        """As it is written into a file."""
-        return self.model_dump(mode="json")
-
 
 def read_opening(content: bytes) -> Opening:
     """Read an opening from its file; an `InputError` if it is none."""
@@ -81,7 +77,7 @@ def read_opening(content: bytes) -> Opening:
     try:
         return Opening.model_validate_json(json.dumps(json.loads(content)))
     except (ValueError, ValidationError, RecursionError) as error:
-        raise InputError("These are no opened questions: `blindlabel owner audit --to` writes them.") from error
+        raise InputError("These are not opened questions: `blindlabel owner audit --to` writes them.") from error
 
 
 def commitment(store: Store, identity: Identity, round: int) -> str:

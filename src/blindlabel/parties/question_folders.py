@@ -104,7 +104,7 @@ def read_folder(folder: Path) -> Exported:
         owner = str(about["owner"])
     except FileNotFoundError as error:
         raise InputError(
-            f"{folder} is no folder of exported questions: {Path(error.filename).name} is missing. `blindlabel owner"
+            f"{folder} is not a folder of exported questions: {Path(error.filename).name} is missing. `blindlabel owner"
             " questions export` writes such folders."
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:

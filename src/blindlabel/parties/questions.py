@@ -170,7 +170,7 @@ class FolderQuestions:
 
     def __init__(self, folder: Path, look: Look = lambda _: None) -> None:
         if not folder.is_dir():
-            raise InputError(f"{folder} is no folder.")
+            raise InputError(f"{folder} is not a folder.")
         self._folder = folder
         self._look = look
 
@@ -225,7 +225,7 @@ class TakenIn:
 def take_in_folder(store: Store, folder: Path) -> TakenIn:
     """Save the questions that a folder has for the current round, as drafts where they have an error."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder.")
+        raise InputError(f"{folder} is not a folder.")
     tasks, records = open_tasks(store), store.records()
     if not tasks:
         raise InputError("There is no round to write questions for: none is open.")

@@ -17,6 +17,7 @@ from blindlabel.protocol.facts import StudyState, key_of, of_owner, sides_of
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_discarded, is_match
+from blindlabel.protocol.messages import EndReason
 from blindlabel.protocol.next_steps import NextStep, of_coordinator
 
 
@@ -86,7 +87,7 @@ class StudyStanding:
     study: str
     round: int
     overdue: bool
-    ended: str | None
+    ended: EndReason | None
     waiting: tuple[NextStep, ...]
     owners: Mapping[str, OwnerStanding]
     history: tuple[RoundStanding, ...]

@@ -50,8 +50,9 @@ def headline(rounds: Sequence[Tally]) -> str:
     now = so_far(rounds)[-1]
     first, later = rounds[0].both, now.both - rounds[0].both
     apart = f" ({first:,} agreed in round 1, {later:,} later)" if later else ""
+    matches = f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}"
     return (
-        f"{now.both:,} matches{apart} and {now.neither:,} settled as no match; {now.disagreed + now.loose:,} of"
+        f"{matches} and {now.neither:,} settled as no match; {now.disagreed + now.loose:,} of"
         f" {now.pairs + now.loose:,} pairs are not settled."
     )
 

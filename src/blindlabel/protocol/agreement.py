@@ -293,7 +293,7 @@ def _contradictions_of_preparation(agreement: Agreement) -> Iterator[str]:
             yield f"preparation.types: {attribute!r} is not one of the attributes"
     country = agreement.preparation.country
     if country and not (country.isascii() and country.isdigit() and len(country) <= 3):
-        yield f"preparation.country: {country!r} is no country code; it has one to three digits, as 1 or 49"
+        yield f"preparation.country: {country!r} is not a country code; it has one to three digits, as 1 or 49"
 
 
 def _contradictions_of_sampling(agreement: Agreement) -> Iterator[str]:

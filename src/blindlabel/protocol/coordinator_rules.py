@@ -81,7 +81,7 @@ def handle(
     if state.ended and message.kind != "confirm":
         raise WrongRound("The study is over.")
     if state.owners[message.sender].away == "removed":
-        raise WrongRound(f"{message.sender} takes part no more.")
+        raise WrongRound(f"{message.sender} no longer takes part.")
     step = _taken_in(agreement, state, signed, draw)
     if message.kind != "join" and message.previous not in state.owners[message.sender].history:
         raise TooEarly(
@@ -115,7 +115,7 @@ def check(state: StudyState, signed: Signed) -> None:
         raise WrongStudy("The message names another agreement than this study's.")
     facts = state.owners.get(message.sender)
     if facts is None:
-        raise WrongSender(f"{message.sender} is no owner of this study.")
+        raise WrongSender(f"{message.sender} is not an owner of this study.")
     receiver = message.receiver if message.kind in messages.TO_OWNERS else COORDINATOR
     if message.kind in messages.TO_OWNERS and (receiver not in state.owners or receiver == message.sender):
         raise WrongReceiver("The message has to go to another owner of the study.")
@@ -130,7 +130,7 @@ def check(state: StudyState, signed: Signed) -> None:
     ):
         raise WrongSender(f"The join of {message.sender} was not made with the invitation of this owner.")
     if facts.join is not None and isinstance(message.body, messages.Join) and message.body.signing_key != key:
-        raise Replayed(f"{message.sender} has joined already, with other keys. An invitation holds once.")
+        raise Replayed(f"{message.sender} has joined already, with other keys. An invitation can be used only once.")
     signed.check(study=state.study, receiver=receiver, signing_key=key)
 
 
@@ -158,7 +158,7 @@ def _confirm(_agreement: Agreement, state: StudyState, message: Message, confirm
     other = known.join is None or known.join.envelope_key != confirm.envelope_key
     if known.away == "removed" or other:
         if known.away:
-            raise WrongRound(f"{confirm.peer} takes no part any more with the key that {message.sender} confirmed.")
+            raise WrongRound(f"{confirm.peer} no longer takes part with the key that {message.sender} confirmed.")
         raise NotFitting(f"{message.sender} confirmed another key for {confirm.peer} than {confirm.peer} joined with.")
     facts = state.owners[message.sender]
     return with_owner(state, message.sender, confirmed=tuple(sorted({*facts.confirmed, confirm.peer})))

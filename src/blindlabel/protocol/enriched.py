@@ -42,7 +42,7 @@ def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudySte
         raise NotFitting("The agreement draws its sample without blocking keys.")
     other = getattr(body, "peer", "") or message.receiver
     if other in state.owners and state.owners[other].away:
-        raise WrongRound(f"{other} takes no part any more with the keys that {message.sender} confirmed.")
+        raise WrongRound(f"{other} no longer takes part with the keys that {message.sender} confirmed.")
     if len(state.owners[message.sender].confirmed) < len(peers_in(state, message.sender)):
         raise TooEarly(f"{message.sender} has not confirmed every other owner.")
     if isinstance(body, messages.Blinded):

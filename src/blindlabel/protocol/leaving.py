@@ -91,7 +91,7 @@ def _go_on(agreement: Agreement, step: StudyStep) -> StudyStep:
 
 def _facts(state: StudyState, owner: str) -> OwnerFacts:
     if owner not in state.owners or state.owners[owner].away == "removed":
-        raise InputError(f"{owner} is no owner of this study. There are {', '.join(present(state))}.")
+        raise InputError(f"{owner} is not an owner of this study. There are {', '.join(present(state))}.")
     if state.ended:
         raise InputError("The study is over.")
     return state.owners[owner]

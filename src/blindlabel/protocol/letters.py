@@ -81,7 +81,7 @@ def sender_of(letter: bytes) -> tuple[str, PublicIdentity]:
     """The study that a letter names, and whose keys. None of it is believed yet."""
     first = letter.partition(b"\n")[0]
     if len(letter) > LARGEST_LETTER or not first.startswith(_MAGIC):
-        raise MalformedMessage("The bytes are no blindlabel letter.")
+        raise MalformedMessage("The bytes are not a blindlabel letter.")
     version, *named = first[len(_MAGIC) :].split(b" ")
     if version != _VERSION:
         raise UnknownVersion("The letter is of a version that this program does not speak.")

@@ -315,6 +315,10 @@ class Header(Shape):
     body: Annotated[dict[str, Any], Nothing("the fields of its kind are declared")]
 
 
+_AROUND = ("study", "sender", "receiver", "round", "sequence", "previous", "blind")
+"""The fields of a header that a message has, too."""
+
+
 @dataclass(frozen=True)
 class Message:
     """One message."""
@@ -354,20 +358,8 @@ class Message:
     @cached_property
     def text(self) -> bytes:
         """The canonical JSON."""
-        return canonical(
-            {
-                "version": VERSION,
-                "study": self.study,
-                "sender": self.sender,
-                "receiver": self.receiver,
-                "kind": self.kind,
-                "round": self.round,
-                "sequence": self.sequence,
-                "previous": self.previous,
-                "blind": self.blind,
-                "body": self.body.model_dump(mode="json"),
-            }
-        )
+        around = {name: getattr(self, name) for name in (*_AROUND, "kind")}
+        return canonical({"version": VERSION, **around, "body": self.body.model_dump(mode="json")})
 
 
 @dataclass(frozen=True)
@@ -395,7 +387,7 @@ class Signed:
             nacl.signing.VerifyKey(bytes.fromhex(signing_key)).verify(_PREFIX + self.message.text, self.signature)
         except (nacl.exceptions.CryptoError, ValueError, TypeError) as error:
             raise WrongSender(
-                f"The signature of the message does not hold under the key of {self.message.sender}."
+                f"The signature of the message is not valid for the key of {self.message.sender}."
             ) from error
 
 
@@ -430,16 +422,7 @@ def parse(wire: bytes) -> Signed:
         body = shape.model_validate_json(canonical(header.body))
     except ValidationError as error:
         raise MalformedMessage(f"The {header.kind} message is not of its shape: {_reason(error)}.") from error
-    message = Message(
-        header.study,
-        header.sender,
-        header.receiver,
-        header.round,
-        header.sequence,
-        cast(Body, body),
-        header.previous,
-        header.blind,
-    )
+    message = Message(body=cast(Body, body), **{name: getattr(header, name) for name in _AROUND})
     if message.text != text:
         raise MalformedMessage("The message leaves out fields of its kind.")
     return Signed(message, signature, wire)
@@ -448,7 +431,7 @@ def parse(wire: bytes) -> Signed:
 def _split(wire: bytes) -> tuple[bytes, bytes]:
     first, _, rest = wire.partition(b"\n")
     if not rest.endswith(b"\n") or b"\n" in rest[:-1] or not first.startswith(_MAGIC.encode()):
-        raise MalformedMessage("The bytes are no blindlabel message.")
+        raise MalformedMessage("The bytes are not a blindlabel message.")
     version, _, encoded = first[len(_MAGIC) :].partition(b" ")
     if version != str(VERSION).encode():
         raise UnknownVersion("The message is of a version that this program does not speak.")
@@ -457,7 +440,7 @@ def _split(wire: bytes) -> tuple[bytes, bytes]:
     except ValueError as error:
         raise MalformedMessage("The message's signature cannot be read.") from error
     if len(signature) != 64 or base64.b64encode(signature) != encoded:
-        raise MalformedMessage("The message's signature has not 64 bytes.")
+        raise MalformedMessage("The message's signature does not have 64 bytes.")
     return signature, rest[:-1]
 
 

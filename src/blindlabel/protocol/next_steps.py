@@ -11,8 +11,9 @@ An owner's step is true of what it knows; news that it has not fetched yet may c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from blindlabel.protocol import coordinator_rules as coordinator
@@ -20,9 +21,23 @@ from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import direction_of
+from blindlabel.protocol.messages import EndReason
 from blindlabel.protocol.shape import COORDINATOR
 
 Who = Literal["you", "machine", "others"]
+
+ENDED: Mapping[EndReason, str] = MappingProxyType(
+    {
+        "agreed": "Every pair has been agreed on.",
+        "rounds": "The last round is over; pairs that still disagree are discarded.",
+        "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
+        "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
+        "left": "An owner left the study; what was agreed until then stands, the other pairs are discarded.",
+        "loose": "Questions said yes to too many records again and again, so the study was stopped for people to look.",
+        "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
+    }
+)
+"""Why a study is over, as people are told."""
 
 _WORK = {
     "offer": "Your machine has to offer its blinded blocking keys to {peer}.",

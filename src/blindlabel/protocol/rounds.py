@@ -60,7 +60,7 @@ def take_in(agreement: Agreement, state: StudyState, signed: Signed) -> StudySte
     current, other = state.rounds[-1], getattr(body, "peer", "") or message.receiver
     is_left = not current.is_over and direction_of(message.sender, other) in current.asked
     if other in state.owners and other != message.sender and not is_left:
-        raise WrongRound(f"{message.sender} and {other} have no part in round {message.round} any more.")
+        raise WrongRound(f"{message.sender} and {other} no longer take part in round {message.round}.")
     if isinstance(body, messages.Records):
         return _records(state, signed, body)
     if isinstance(body, messages.Answers):

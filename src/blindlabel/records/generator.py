@@ -119,7 +119,7 @@ def write(generated: GeneratedTables, folder: Path, *, replace: bool = False) ->
     paths = [folder / name for name in ("a.csv", "b.csv", "matches.csv")]
     present = [path for path in paths if path.exists()]
     if present and not replace:
-        raise InputError(f"{present[0]} is there already. Choose another folder, or replace it with --force.")
+        raise InputError(f"{present[0]} already exists. Choose another folder, or replace it with --force.")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, not a folder.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -171,14 +171,8 @@ class CoordinatorStore(UploadRecords):
         self, name: str, agreement: str, state: StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
-        row = {
-            "study": state.study,
-            "name": name,
-            "agreement": agreement,
-            "state": state.model_dump_json(),
-            "version": 1,
-        }
-        more = {"created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
+        row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json()}
+        more = {"version": 1, "created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
         with self.database.write() as connection:
             insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing()
             if connection.execute(insert.returning(tables.study.c.study)).one_or_none() is None:
@@ -239,13 +233,7 @@ class CoordinatorStore(UploadRecords):
             if incoming is not None:
                 self._keep_incoming(connection, incoming, now)
             for signed in outgoing:
-                message = signed.message
-                row = {
-                    "study": message.study,
-                    "receiver": message.receiver,
-                    "sequence": message.sequence,
-                    "kind": message.kind,
-                }
+                row = {name: getattr(signed.message, name) for name in ("study", "receiver", "sequence", "kind")}
                 connection.execute(tables.outgoing.insert().values(**row, wire=signed.wire, made=now))
             for owner, blob in fetchable:
                 row = {"study": state.study, "owner": owner, "hash": blob.hash, "length": blob.length}
@@ -332,18 +320,12 @@ class CoordinatorStore(UploadRecords):
         now, known = self.database.now(), tables.study.c
         with self.database.write() as connection:
             holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            lapsed = sa.or_(
-                known.worker_until < now, known.worker_until > now + LONGEST_LEASE
-            )  # the clock was set back
-            free = [known.worker == worker, lapsed]
+            # beyond the longest lease: the clock was set back
+            free = [known.worker == worker, known.worker_until < now, known.worker_until > now + LONGEST_LEASE]
             if holder is not None and _is_dead(holder, worker):
                 free.append(known.worker == holder)
-            taken = (
-                tables.study.update()
-                .where(known.study == study, sa.or_(*free))
-                .values(worker=worker, worker_until=now + seconds)
-            )
-            return connection.execute(taken).rowcount == 1
+            mine = tables.study.update().where(known.study == study, sa.or_(*free))
+            return connection.execute(mine.values(worker=worker, worker_until=now + seconds)).rowcount == 1
 
     def release(self, study: str, worker: str) -> None:
         """Give the study's work back."""
@@ -442,8 +424,6 @@ def _is_dead(worker: str, mine: str) -> bool:
         return False  # another coordinator object of this very process
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False

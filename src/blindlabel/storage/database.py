@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import shutil
 import sqlite3
 import time
 import weakref
@@ -109,8 +108,6 @@ default.
 """
 
 
-_ROOM = 1 << 20
-"""A disk with less free space than this counts as full; SQLite makes its files larger by up to 32 kB."""
 _BUSY = 30.0
 """Seconds that a connection to SQLite waits for others."""
 
@@ -179,13 +176,12 @@ class Database:
             raise OutsideError("The database is busy: no connection became free in time.") from error
 
     def _why(self, error: BaseException | None) -> str:
-        """What failed. SQLite calls a full disk an I/O error where its files beside the database cannot grow."""
-        code, name = getattr(error, "sqlite_errorname", ""), self.engine.url.database or ""
-        if code == "SQLITE_FULL" or (
-            code.startswith("SQLITE_IOERR") and shutil.disk_usage(Path(name).parent).free < _ROOM
-        ):
-            return f"The disk with {name} is full. What was saved is kept: make room, then run this again."
-        return f"The database failed: {str(error).strip()}."
+        """What failed. SQLite says of some full disks only that input or output failed."""
+        code, said = getattr(error, "sqlite_errorname", ""), str(error).strip()
+        if not code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+            return f"The database failed: {said}."
+        state = "is full" if code == "SQLITE_FULL" else f"is full or fails ({said})"
+        return f"The disk with {self.engine.url.database} {state}. What was saved is kept: make room, then run again."
 
     def now(self) -> sa.ColumnElement[float]:
         """The time in seconds by the database's clock, the same for all processes on all machines; or by `clock`, where

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blindlabel.errors import OutsideError
+from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.shape import Blob
 from blindlabel.storage import journal_points
 from blindlabel.storage.journal_points import Point
@@ -37,8 +38,8 @@ _SENT = ".sent"
 """How the names of the empty files end that say who has sent a body."""
 
 
-class BodyDamaged(OutsideError):
-    """A body that arrived is not the one that was announced. Its pieces were thrown away; send it again."""
+class BodyDamaged(Unreachable):
+    """A body that arrived is not the one that was announced. Its pieces were thrown away, and it may come again."""
 
 
 class WrongOffset(OutsideError):
@@ -230,7 +231,7 @@ class BodyFiles:
             here = _continued(offset, self._in_part(blob, sender))
             for piece in pieces:
                 if here + len(piece) > blob.length:
-                    raise BodyDamaged("The body is longer than announced.")
+                    raise BodyDamaged(f"The body {blob.hash[:16]}… came longer than announced.")
                 file.write(piece)
                 here += len(piece)
             journal_points.reached(Point.AFTER_PART)
@@ -248,7 +249,10 @@ class BodyFiles:
             found = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         if found != blob.hash:
             part.unlink()
-            raise BodyDamaged("The body is not the one that was announced: its hash differs. Send it again.")
+            raise BodyDamaged(
+                f"The body {blob.hash[:16]}… came damaged: its hash differs. Where that goes on, it is damaged where it"
+                " comes from: restore it from a backup there."
+            )
         journal_points.reached(Point.BEFORE_RENAME)
         self._keep(part, blob)
 

@@ -55,7 +55,7 @@ def read_secret(path: Path, passphrase: str | None = None) -> bytes:
             )
         return content[len(_PLAIN) :]
     if not content.startswith(_SEALED):
-        raise InputError(f"{path} is no file with secret keys of blindlabel.")
+        raise InputError(f"{path} is not a file with secret keys of blindlabel.")
     passphrase = passphrase if passphrase is not None else os.environ.get(PASSPHRASE_VARIABLE)
     if passphrase is None:
         raise InputError(
@@ -122,19 +122,15 @@ class SecretsInMemory:
     def read(self, path: Path) -> bytes:
         """The secret in this file."""
         with self._lock:
-            try:
-                found = path.stat()
-            except FileNotFoundError:
-                self._known.pop(path, None)
-                raise SecretMissing(f"The file with secret keys is missing: {path}.") from None
-            state = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if path in self._known and self._known[path][0] == state:
-                self._known.move_to_end(path)
-                return self._known[path][1]
-            self._known[path] = (state, read_secret(path, self._passphrase))
+            known = self._known.pop(path, None)
+            found = path.stat() if path.exists() else None
+            state = (found.st_ino, found.st_mtime_ns, found.st_size) if found else (0, 0, 0)
+            if known is None or known[0] != state:
+                known = state, read_secret(path, self._passphrase)
+            self._known[path] = known
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
-            return self._known[path][1]
+            return known[1]
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:
@@ -160,5 +156,5 @@ def read_invitation(path: Path) -> Invitation:
         raise InputError(f"There is no file {path}.") from error
     except ValueError as error:
         raise InputError(
-            f"{path} is no invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
+            f"{path} is not an invitation of blindlabel, or is damaged. Ask the coordinator to send it again."
         ) from error

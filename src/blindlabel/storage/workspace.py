@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import sqlalchemy as sa
@@ -121,7 +121,7 @@ class Workspace(RoundQuestions):
     def open(cls, folder: Path, passphrase: str | None = None) -> Workspace:
         """An existing workspace."""
         if not (folder / "workspace.sqlite").exists():
-            raise InputError(f"{folder} is no workspace. Make one with `blindlabel owner join`.")
+            raise InputError(f"{folder} is not a workspace. Make one with `blindlabel owner join`.")
         workspace = cls(folder, passphrase)
         if "agreement" not in workspace.settings:
             raise InputError(f"{folder} is a workspace whose making was interrupted. Join again.")
@@ -235,11 +235,8 @@ class Workspace(RoundQuestions):
             if step.state == state and not step.messages:
                 return step
             with self.database.write() as connection:
-                row = tables.state.update().where(tables.state.c.version == version)
-                if (
-                    connection.execute(row.values(state=step.state.model_dump_json(), version=version + 1)).rowcount
-                    != 1
-                ):
+                row, new = tables.state.update(), {"state": step.state.model_dump_json(), "version": version + 1}
+                if connection.execute(row.where(tables.state.c.version == version).values(**new)).rowcount != 1:
                     continue  # another process came first: apply the event to the new state
                 _put_into_outbox(connection, step, sign)
             return step
@@ -268,14 +265,9 @@ class Workspace(RoundQuestions):
     def store_records(self, records: Iterable[OwnRecord]) -> None:
         """Keep the sampled records, once."""
         rows = [
-            {
-                "record": r.record,
-                "position": r.position,
-                "id": r.id,
-                "row": json.dumps(r.row),
-                "prepared": json.dumps(_packed(r.prepared)),
-            }
-            for r in records
+            {"record": one.record, "position": one.position, "id": one.id, "row": json.dumps(one.row)}
+            | {"prepared": json.dumps([dict(one.prepared.attributes), one.prepared.whole])}
+            for one in records
         ]
         with self.database.write() as connection:
             if connection.execute(sa.select(sa.func.count()).select_from(tables.record)).scalar_one() == 0:
@@ -286,7 +278,7 @@ class Workspace(RoundQuestions):
         with self.database.read() as connection:
             rows = connection.execute(sa.select(tables.record).order_by(tables.record.c.record)).all()
         return [
-            OwnRecord(row.record, row.position, row.id, json.loads(row.row), _unpacked(json.loads(row.prepared)))
+            OwnRecord(row.record, row.position, row.id, json.loads(row.row), Record(*json.loads(row.prepared)))
             for row in rows
         ]
 
@@ -374,11 +366,3 @@ def _put_into_outbox(connection: sa.Connection, step: owner.OwnerStep, sign: Mes
             raise ValueError("messages need a signature")
         row = {"sequence": message.sequence, "kind": message.kind, "wire": sign(message).wire, "sent": False}
         connection.execute(tables.outbox.insert().values(**row))
-
-
-def _packed(record: Record) -> list[Any]:
-    return [dict(record.attributes), record.whole]
-
-
-def _unpacked(value: list[Any]) -> Record:
-    return Record(value[0], value[1])

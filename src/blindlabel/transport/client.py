@@ -61,7 +61,7 @@ class HttpTransport:
     ) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
-                f"{address!r} is no address of a coordinator; it begins with https:// (or http:// on this machine)."
+                f"{address!r} is not an address of a coordinator; it begins with https:// (or http:// on this machine)."
             )
         verify = _checks(address, authority, certificate)
         self._letters, self._study = letters, letters.study
@@ -102,14 +102,7 @@ class HttpTransport:
 
     def fetch(self, known: Known, wait: float) -> Told:
         """The coordinator's messages after those that are known."""
-        params: dict[str, str | float] = {
-            "after": known.received,
-            "latest": known.latest,
-            "has": known.has,
-            "mark": known.mark,
-            "written": known.written,
-            "wait": wait,
-        }
+        params = {"after": known.received, **known.model_dump(exclude={"received"}), "wait": wait}
         url = f"/v1/studies/{self._study}/messages"
 
         def attempt() -> Told:
@@ -146,13 +139,7 @@ class HttpTransport:
         try:
             self._patiently(attempt)
         except BodyDamaged:
-            try:
-                self._patiently(attempt)
-            except BodyDamaged as error:
-                raise Unreachable(
-                    f"The body {blob.hash[:16]}… came damaged twice. Where that goes on, the coordinator's copy is"
-                    " damaged: its operator has to restore it from a backup."
-                ) from error
+            self._patiently(attempt)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
         response = self._client.request(method, url, **more)
@@ -234,7 +221,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
         _check_trust(error, address)
         raise Unreachable(f"The coordinator at {address} does not answer: {_why(error)}.") from error
     except ValidationError as error:
-        raise OutsideError(f"What answers at {address} is no coordinator.") from error
+        raise OutsideError(f"What answers at {address} is not a coordinator.") from error
     raise OutsideError(f"The coordinator at {address} is not well: {said.sentence}")
 
 

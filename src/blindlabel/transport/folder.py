@@ -238,7 +238,7 @@ class FolderServer(Background):
             if key[1] > most:
                 raise MalformedMessage("The file is larger than a message can be.")
             happened = self._message(study, place, owner, content)
-        except (TooEarly, Unreachable, BodyDamaged):
+        except (TooEarly, Unreachable):
             return False  # a body that was damaged on its way may come again
         except ProtocolError as error:
             happened = place.put(refusal, f"{error.code}\n{error}\n".encode())

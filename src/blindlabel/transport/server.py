@@ -61,12 +61,8 @@ BodyHash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="BLAKE2b of
 Length = Annotated[int, Query(ge=0, le=2**42, description="Length of the whole body.")]
 Offset = Annotated[int, Query(ge=0, le=2**42, description="Where the request begins in the body.")]
 Authorization = Annotated[str | None, Header(description="`Bearer` and the owner's token.")]
-_BINARY = {
-    "requestBody": {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        "required": True,
-    }
-}
+_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_BINARY = {"requestBody": {"content": _BYTES, "required": True}}
 
 _STRANGER = "The message carries no token that is known here, and is no join."
 

@@ -13,7 +13,6 @@ from nicegui import run, ui
 from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.chain import term_text
-from blindlabel.language.formula import Formula
 from blindlabel.language.suggestions import Verdict
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.annotations import difference, source_of
@@ -413,20 +412,17 @@ class Annotation:
 
     async def _judge(self, checked: Question | None, question: str) -> None:
         """Show the verdict: at once if the table is ready, otherwise as soon as it is."""
-        formula = checked.formula if checked is not None else None
-        if checked is None or formula is None:
+        if checked is None or checked.formula is None:
             return
         if not self._app.judging.ready:
             self._pane.verdict.clear("Reading your table…")
         last, record = self._last, self._record
         verdict = await self._verdict_of(checked, question)
-        cost = await run.io_bound(self._app.judging.cost, formula)
         if verdict is not None and record is not None and (last, record) == (self._last, self._record):
-            self._pane.verdict.show(verdict, self._cache.record(record), checked, cost or "")
+            self._pane.verdict.show(verdict, self._cache.record(record), checked)
 
     async def _verdict_of(self, checked: Question, question: str) -> Verdict | None:
-        formula: Formula | None = checked.formula
-        if formula is None or self._record is None:
+        if checked.formula is None or self._record is None:
             return None
         own = self._cache.record(self._record)
         return await run.io_bound(self._app.judging.verdict, own, question)

@@ -30,7 +30,6 @@ from blindlabel.language.suggestions import RISKIEST, Verdict
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
-from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
 from blindlabel.storage.round_questions import RoundProgress, task_of
 from blindlabel.storage.workspace import Workspace
@@ -52,12 +51,16 @@ class CachedWorkspace:
         self.edition = 0
         """Grows whenever something that is shown has changed."""
         self.team = team_of(workspace)
-        self._version = -1
-        self._state = workspace.state()
-        self._records: list[OwnRecord] = []
+        self.version = -1
+        """Of the protocol's state, which is `state`."""
+        self.state = workspace.state()
+        self.records: list[OwnRecord] = []
+        """All sampled records."""
         self._searchable: list[str] = []
-        self._tasks: dict[int, Task] = {}
-        self._seconds: dict[int, Task] = {}
+        self.tasks: dict[int, Task] = {}
+        """What is to be asked in this round, by record, in the order of the sample."""
+        self.seconds: dict[int, Task] = {}
+        """The second questions, by record."""
         self._marks: dict[int, Mark] = {}
         self._earlier: dict[tuple[int, int], Task] = {}
         """Tasks of earlier rounds, by round and record."""
@@ -69,46 +72,46 @@ class CachedWorkspace:
     def refresh(self) -> bool:
         """Read again what other processes changed; True if something did."""
         version = self.workspace.version()
-        if version == self._version and (self._records or not self._state.sample):
+        if version == self.version and (self.records or not self.state.sample):
             return self._catch_up()
-        self._version = version
-        self._state = self.workspace.state()
-        if not self._records:
-            self._records = self.workspace.records()
-            self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self._records]
+        self.version = version
+        self.state = self.workspace.state()
+        if not self.records:
+            self.records = self.workspace.records()
+            self._searchable = [f"{record.id} {' '.join(record.row.values())}".casefold() for record in self.records]
         self.reread()
         return True
 
     def reread(self) -> None:
         """Read the questions again: another process may have written some."""
-        self._tasks = {task.record: task for task in self.workspace.tasks()} if self._records else {}
-        self._seconds = self.annotations.seconds(list(self._tasks.values())) if self.team.doubled else {}
+        self.tasks = {task.record: task for task in self.workspace.tasks()} if self.records else {}
+        self.seconds = self.annotations.seconds(list(self.tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
-        self._writing = self.annotations.drafters(self._state.round)
-        self._newest = self.workspace.written_since(self._state.round, float("inf"))[1:]
-        before = [task for number in range(1, self._state.round) for task in self.workspace.tasks(number)]
+        self._writing = self.annotations.drafters(self.state.round)
+        self._newest = self.workspace.written_since(self.state.round, float("inf"))[1:]
+        before = [task for number in range(1, self.state.round) for task in self.workspace.tasks(number)]
         self._earlier = {(task.round, task.record): task for task in before}
         self.edition += 1
 
     def _catch_up(self) -> bool:
         """Take over what another process wrote; True if there was anything."""
-        rows, count, latest = self.workspace.written_since(self._state.round, self._newest[1])
+        rows, count, latest = self.workspace.written_since(self.state.round, self._newest[1])
         if (count, latest) == self._newest:
             return False
         known, self._newest = self.edition, (count, latest)
         for row in rows:
-            before = self._tasks.get(row.record)
+            before = self.tasks.get(row.record)
             now = task_of(row.record, row.round, before.back if before else "", {(row.round, row.record): row})
             if before and (now.draft, now.question, now.author) != (before.draft, before.question, before.author):
-                self._writing = self.annotations.drafters(self._state.round)
+                self._writing = self.annotations.drafters(self.state.round)
                 self.put(replace(now, previous=before.previous))
-        if count != sum(task.state != "open" for task in self._tasks.values()):
+        if count != sum(task.state != "open" for task in self.tasks.values()):
             self.reread()  # something was discarded
         return self.edition != known
 
     def writer(self, record: int) -> str:
         """Who wrote the newest text about a record, if a name is known."""
-        task = self._tasks.get(record)
+        task = self.tasks.get(record)
         if task is None or task.state == "open":
             return ""
         return task.author if task.state == "saved" else self._writing.get(record, task.author)
@@ -118,70 +121,45 @@ class CachedWorkspace:
         self._writing[record] = name
 
     @property
-    def version(self) -> int:
-        """The version of the protocol's state."""
-        return self._version
-
-    @property
-    def state(self) -> OwnerState:
-        """The protocol's view."""
-        return self._state
-
-    @property
-    def records(self) -> list[OwnRecord]:
-        """All sampled records."""
-        return self._records
-
-    @property
-    def tasks(self) -> dict[int, Task]:
-        """What is to be asked in this round, by record, in the order of the sample."""
-        return self._tasks
-
-    @property
-    def seconds(self) -> dict[int, Task]:
-        """The second questions, by record."""
-        return self._seconds
-
-    @property
     def writable(self) -> bool:
         """Whether questions of the current round can still change."""
-        return bool(self._tasks) and not self._state.rounds[-1].handed_in and self._state.truth is None
+        return bool(self.tasks) and not self.state.rounds[-1].handed_in and self.state.truth is None
 
     def progress(self) -> RoundProgress:
         """How far this owner is, from memory."""
         count = dict.fromkeys(STATES, 0)
-        for task in self._tasks.values():
+        for task in self.tasks.values():
             count[task.state] += 1
-        rounds = self._state.rounds
+        rounds = self.state.rounds
         return RoundProgress(
-            self._state.round,
+            self.state.round,
             self.workspace.agreement.rounds,
-            len(self._tasks),
+            len(self.tasks),
             count["open"],
             count["draft"],
             count["saved"],
             bool(rounds) and rounds[-1].handed_in,
-            self._state.truth is not None,
+            self.state.truth is not None,
         )
 
     def task(self, record: int) -> Task | None:
         """What is to be asked about a record in this round, or None if it is not asked."""
-        return self._tasks.get(record)
+        return self.tasks.get(record)
 
     def record(self, record: int) -> OwnRecord:
         """One of the owner's records, by its place in the sample."""
-        return self._records[record]
+        return self.records[record]
 
     def source_before(self, record: int, text: str) -> str:
         """The source of a question that is kept as it was asked in the previous round; empty if it is a
         different one.
         """
-        before = self._earlier.get((self._state.round - 1, record))
+        before = self._earlier.get((self.state.round - 1, record))
         return before.source if before is not None and before.question == text else ""
 
     def back(self, round: int, record: int) -> Back:
         """Why a record came back in a round."""
-        task = self._tasks.get(record) if round == self._state.round else self._earlier.get((round, record))
+        task = self.tasks.get(record) if round == self.state.round else self._earlier.get((round, record))
         return "" if task is None else task.back
 
     def has_words(self, record: int, words: list[str]) -> bool:
@@ -202,11 +180,8 @@ class CachedWorkspace:
 
     def check(self, text: str) -> Question:
         """Read a question under the agreement; a blank one gets its own sentence."""
-        return (
-            _blank(check_question(self.workspace.agreement, text))
-            if not text.strip()
-            else check_question(self.workspace.agreement, text)
-        )
+        checked = check_question(self.workspace.agreement, text)
+        return checked if text.strip() else _blank(checked)
 
     def save_many(
         self, texts: dict[int, str], source: str, author: str = "", was: Mapping[int, str] | None = None
@@ -215,9 +190,9 @@ class CachedWorkspace:
         self.workspace.save_questions(texts, source, author, was)
         changes = []
         for record, text in texts.items():
-            before = self._tasks[record]
+            before = self.tasks[record]
             self.put(replace(before, draft=text, question=text, state="saved", source=source, author=author))
-            changes.append((before, self._tasks[record]))
+            changes.append((before, self.tasks[record]))
         return changes
 
     def take_back(self, changes: list[tuple[Task, Task]]) -> list[int]:
@@ -237,7 +212,7 @@ class CachedWorkspace:
 
     def put(self, task: Task, *, second: bool = False) -> None:
         """Take over what was written."""
-        (self._seconds if second else self._tasks)[task.record] = task
+        (self.seconds if second else self.tasks)[task.record] = task
         self.edition += 1
 
 
@@ -410,7 +385,7 @@ class Seat:
         self.cache.put(task, second=self.is_second(task.record))
 
 
-_BACK: dict[Back, str] = {"": "", "disagreed": "yes", "loose": "too loose", "kept": "no, it stands"}
+_BACK: dict[Back, str] = {"": "", "disagreed": "disagreed", "loose": "too loose", "kept": "it stands"}
 
 
 def _sort_key(row: Row, sort: str) -> tuple[object, ...]:

@@ -33,7 +33,7 @@ from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
-from blindlabel.web.components import FilePicker, ReviewCards, button, offer_undo, tell, text
+from blindlabel.web.components import FilePicker, ReviewCards, button, counted, offer_undo, tell, text
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
 
@@ -213,22 +213,19 @@ AT_ONCE = 50
 class Review:
     """A dialog that shows questions for many records, all or some of which can be accepted."""
 
+    title = ""
+
     def __init__(
-        self,
-        app: OwnerApp,
-        title: str,
-        on_saved: Callable[[], Any],
-        author: Callable[[], str],
-        on_edit: Callable[[int, str], Any],
+        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
     ) -> None:
-        self._app, self._on_saved, self._author, self._on_edit = app, on_saved, author, on_edit
+        self._app, self._seat, self._on_saved, self._on_edit = app, seat, on_saved, on_edit
         self._texts: dict[int, str] = {}
         self._was: dict[int, str] = {}
         """The text of each record when these questions were made."""
         self._waiting: list[dict[str, Any]] = []
         self._chosen: list[int] = []
-        with ui.dialog().props(f'aria-label="{title}"') as self.dialog, ui.card().classes("sheet widest"):
-            text("h2", title)
+        with ui.dialog().props(f'aria-label="{self.title}"') as self.dialog, ui.card().classes("sheet widest"):
+            text("h2", self.title)
             self.head = ui.element("div").classes("review-head")
             self.note = text("p", "", "quiet")
             self.note.props("role=status")
@@ -261,6 +258,7 @@ class Review:
         def say() -> None:
             self.note.text = f"{doing}: {len(done):,} of {len(work):,}"
 
+        say()
         with self.dialog:
             saying = ui.timer(0.3, say)
         try:
@@ -297,7 +295,7 @@ class Review:
         self._chosen = records
         left = len(self._waiting) - len(self._waiting[:AT_ONCE])
         later = f"; {left:,} more follow" if left else ""
-        self._accept.text = f"Accept {len(records):,} question{'' if len(records) == 1 else 's'}{later}"
+        self._accept.text = f"Accept {counted(len(records), 'question')}{later}"
         self._accept.set_enabled(bool(records) or left > 0)
 
     def _save(self) -> None:
@@ -307,7 +305,7 @@ class Review:
         for record in written:
             del chosen[record]
         try:
-            changes = self._app.cache.save_many(chosen, BULK, self._author(), self._was) if chosen else []
+            changes = self._app.cache.save_many(chosen, BULK, self._seat().name, self._was) if chosen else []
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -321,7 +319,7 @@ class Review:
             ids = ", ".join(self._app.cache.record(record).id for record in written[:3])
             tell(f"{len(written):,} left as they are, since somebody has written them meanwhile: {ids}.", "problem")
         if changes:
-            offer_undo_of(self._app, changes, f"Saved {len(changes):,} questions.", self._on_saved)
+            offer_undo_of(self._app, changes, f"Saved {counted(len(changes), 'question')}.", self._on_saved)
 
 
 def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str, after: Callable[[], Any]) -> None:
@@ -332,8 +330,7 @@ def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str,
         after()
         if not kept:
             return ""
-        one = len(kept) == 1
-        return f"{len(kept):,} question{' has' if one else 's have'} changed since and stay{'s' if one else ''}."
+        return f"Changed since, and left as it is now: {counted(len(kept), 'question')}."
 
     offer_undo(message, undo)
 
@@ -341,11 +338,7 @@ def offer_undo_of(app: OwnerApp, changes: list[tuple[Task, Task]], message: str,
 class SuggestAll(Review):
     """Suggestions for all records without a saved question."""
 
-    def __init__(
-        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
-    ) -> None:
-        super().__init__(app, "Suggest for all open records", on_saved, lambda: seat().name, on_edit)
-        self._seat = seat
+    title = "Suggest for all open records"
 
     async def open(self) -> None:
         """Make the suggestions and show them."""
@@ -368,18 +361,17 @@ class SuggestAll(Review):
 class ApplyPattern(Review):
     """One pattern for many records."""
 
-    def __init__(
-        self, app: OwnerApp, seat: Callable[[], Seat], on_saved: Callable[[], Any], on_edit: Callable[[int, str], Any]
-    ) -> None:
-        super().__init__(app, "Apply a pattern", on_saved, lambda: seat().name, on_edit)
-        self._seat = seat
-        attributes = app.workspace.agreement.attributes
+    title = "Apply a pattern"
+
+    def __init__(self, app: OwnerApp, *others: Any) -> None:
+        super().__init__(app, *others)
+        name = app.workspace.agreement.attributes[0]
+        first = f"{{{name} 1}}"
         with self.head:
-            first = f"{{{attributes[0]} 1}}"
             text(
                 "p",
-                f"A pattern is a question in which {{{attributes[0]}}} stands for the record's own value, {first} for"
-                " its first word, and {words} for all its words.",
+                f"A pattern is a question in which {{{name}}} stands for the record's own value, {first} for its first"
+                " word, and {words} for all its words.",
             )
             self._field = (
                 ui.textarea(label="Pattern", value=f"ret is_in({first}, $r)").props("outlined autogrow").classes("code")
@@ -441,17 +433,16 @@ class ImportQuestions:
         except InputError as error:
             self._note.text = str(error)
             return
-        one = len(done.unknown) == 1
         unknown = (
-            f" {len(done.unknown):,} file{' belongs' if one else 's belong'} to no record of this round,"
-            f" {done.unknown[0]} the first."
+            f" Without a record of this round: {counted(len(done.unknown), 'file')}, {done.unknown[0]} the first."
             if done.unknown
             else ""
         )
         self._note.text = (
-            f"{done.saved:,} questions saved, {done.drafts:,} kept as drafts because they have errors.{unknown}"
+            f"{counted(done.saved, 'question')} saved, {done.drafts:,} kept as drafts because they have errors."
+            + unknown
         )
         self._on_saved()
         if done.changes:
-            changed = f"Imported {len(done.changes):,} question{'' if len(done.changes) == 1 else 's'}."
+            changed = f"Imported {counted(len(done.changes), 'question')}."
             offer_undo_of(self._app, list(done.changes), changed, self._on_saved)

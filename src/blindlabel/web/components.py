@@ -4,7 +4,7 @@ the button that undoes something.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from blindlabel.errors import InputError
 
-_WAYS = ("first", "second", "third", "fourth")
 LIST_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "this page")}
 )
@@ -32,10 +31,7 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "verdict": ("Alt+J", "to the verdict"),
         "leave": ("Alt+L", "back to the list; so does the browser's own back"),
         "unsure": ("Alt+U", "not sure, or sure again"),
-        **{
-            f"option-{n}": (f"Alt+{n}", f"take the {way} of the versions that are shown")
-            for n, way in enumerate(_WAYS, 1)
-        },
+        **{f"option-{n}": (f"Alt+{n}", "take that one of the versions that are shown") for n in range(1, 5)},
     }
 )
 """What keys do, in the list and at a record: the action with its key, as the page writes it, and what it does.
@@ -93,12 +89,31 @@ class ReviewCards(Element, component="browser/review_cards.js"):
         self.update()
 
 
+def counted(number: float, noun: str) -> str:
+    """A number of things: "1 record", "2,000 records"."""
+    return f"{round(number):,} {noun}{'' if round(number) == 1 else 's'}"
+
+
 def text(tag: str, content: str, classes: str = "") -> TextElement:
     """An element with nothing but text."""
     element = TextElement(tag=tag, text=content)
     if classes:
         element.classes(classes)
     return element
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of texts; the first of a row names it."""
+    with ui.element("table").classes("plain"):
+        with ui.element("thead"), ui.element("tr"):
+            for name in columns:
+                text("th", name).props("scope=col")
+        with ui.element("tbody"):
+            for first, *others in rows:
+                with ui.element("tr"):
+                    text("th", first).props("scope=row")
+                    for one in others:
+                        text("td", one)
 
 
 def sentence(content: str, classes: str = "") -> ui.element:

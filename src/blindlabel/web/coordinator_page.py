@@ -33,6 +33,7 @@ from blindlabel.parties.study import RoundStanding, standing
 from blindlabel.protocol.advice import LATER, NOT_RECALL, advice, agreed_of_all, headline, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
+from blindlabel.protocol.next_steps import ENDED
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests
 from blindlabel.web.plots import agreement_plot, plot_in_words
 
@@ -235,6 +236,7 @@ def _study_values(coordinator: CoordinatorParty, study: str) -> dict[str, Any]:
         ],
         "plot_words": plot_in_words(so_far(rounds)),
         "settled": list(zip(settled, so_far(rounds), strict=True)),
+        "ended": ENDED[stand.ended] if stand.ended else "",
         "headline": headline(rounds),
         "advice": advice(rounds, [one.pairings for one in settled], [one.asked for one in [*settled, *after]]),
         "later": LATER if any(tally.both for tally in rounds[1:]) else "",
@@ -257,10 +259,10 @@ def _contact(heard: float) -> str:
     """When an owner's machine was last heard from, in words."""
     if not heard:
         return "none since the server started"
-    minutes = (time.time() - heard) / 60
-    if minutes < 1:
+    minutes = round((time.time() - heard) / 60)
+    if not minutes:
         return "just now"
-    return f"{minutes:.0f} minutes ago" if minutes < 90 else f"{minutes / 60:.0f} hours ago"
+    return f"{minutes} min ago" if minutes < 90 else f"{minutes / 60:.0f} h ago"
 
 
 def _questions(current: RoundStanding, owner: str, told: tuple[int, int] | None) -> str:

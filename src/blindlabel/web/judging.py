@@ -8,51 +8,16 @@ import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from blindlabel.engines.interface import EngineError
-from blindlabel.engines.registry import rules_named
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language import Record
 from blindlabel.language.chain import Chain, Term
-from blindlabel.language.formula import Atom, Bits, Formula, in_order
+from blindlabel.language.formula import Bits, Formula
 from blindlabel.language.suggestions import Suggester, Suggestion, Verdict
 from blindlabel.parties.joining import own_table
 from blindlabel.parties.piloting import level_of
 from blindlabel.parties.questions import check_question, suggester_for
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.storage.workspace import Workspace
-
-# Costs
-
-
-def cost_sentence(formula: Formula, workspace: Workspace | None = None) -> str:
-    """What a question costs, in words. On the packed engine all questions of a round run together in a time that the
-    agreement fixes, so that nobody learns from it what was asked; that time is shown as well.
-    """
-    atoms = sum(isinstance(node, Atom) for node in in_order(formula))
-    found = "1 condition" if atoms == 1 else f"{atoms} conditions"
-    seconds = None if workspace is None else _round_seconds(workspace, formula)
-    if seconds is None:
-        return found
-    return f"{found}; asking all questions of a round takes about {duration(seconds)} on one core"
-
-
-def _round_seconds(workspace: Workspace, formula: Formula) -> float | None:
-    agreement = workspace.agreement
-    try:
-        plan = rules_named(agreement.encoding.engine).explain(agreement.terms(), formula)
-    except EngineError:
-        return None
-    return None if plan is None else plan.seconds
-
-
-def duration(seconds: float) -> str:
-    """A duration as people say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} seconds" if round(seconds) != 1 else "1 second"
-    return f"{round(seconds / 60)} minutes"
-
-
-# Both, for one workspace
 
 
 class Judging:
@@ -150,10 +115,6 @@ class Judging:
         return int(held.max(initial=0))
 
     # Suggestions
-
-    def cost(self, formula: Formula) -> str:
-        """What a question costs, in words."""
-        return cost_sentence(formula, self._workspace)
 
     def suggest(self, own: OwnRecord, task: Task) -> Suggestion:
         """A question for one record that can be used as it is."""

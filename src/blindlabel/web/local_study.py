@@ -32,8 +32,8 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.web.judging import Judging
 
 CRITERIA = (
-    "Two records match when they are about the same person. Names and addresses may be misspelt, shortened or out of"
-    " date; a different date of birth means another person unless it is plainly a typing error."
+    "Two records match when they are about the same person. Names, addresses and telephone numbers may be misspelt,"
+    " shortened or out of date; another age means another person unless it is plainly a typing error."
 )
 """Criteria for the generated persons. Given tables have other records, about which nothing is known here."""
 STEPS = ("nfkc", "collapse_space", "lower")
@@ -96,12 +96,13 @@ class Rehearsal:
                     owner.confirm(peer)
         self.go_on()
 
-    def write_all(self, name: str) -> None:
-        """Suggest and save the rest of an owner's questions of the round."""
+    def write_all(self, name: str, share: float = 1.0) -> None:
+        """Suggest and save the missing questions of an owner in this round, or the first of them."""
         workspace = self.workspace(name)
         judging, own = Judging(workspace), workspace.records()
         missing = [task for task in workspace.tasks() if task.question is None]
-        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in missing}, SUGGESTED)
+        chosen = missing[: int(share * len(missing))]
+        workspace.save_questions({one.record: judging.suggest(own[one.record], one).text for one in chosen}, SUGGESTED)
 
     def go_on(self) -> None:
         """Do everything that needs no person now."""
@@ -148,11 +149,7 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     made = Rehearsal(folder, wanted)
     made.begin()
     for workspace in made.workspaces:
-        judging = Judging(workspace)
-        own = workspace.records()
-        tasks = workspace.tasks()
-        texts = {task.record: judging.suggest(own[task.record], task).text for task in tasks[: len(tasks) // 2]}
-        workspace.save_questions(texts, SUGGESTED)
+        made.write_all(workspace.name, 0.5)
     return made
 
 

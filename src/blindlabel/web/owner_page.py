@@ -21,7 +21,7 @@ from blindlabel.storage.annotations import Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp, Seat
-from blindlabel.web.components import button, tell, text
+from blindlabel.web.components import button, counted, tell, text
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
 from blindlabel.web.standing_panel import StandingPanel, Verifying
@@ -51,8 +51,7 @@ def time_left(seconds: float | None) -> str:
         return ""
     if seconds < 60:
         return ", less than a minute left"
-    minutes = round(seconds / 60)
-    return f", about {minutes:,} minute{'' if minutes == 1 else 's'} left"
+    return f", about {counted(seconds / 60, 'minute')} left"
 
 
 # Who sits here
@@ -68,7 +67,7 @@ class NameDialog:
             text(
                 "p",
                 "Your name goes into this workspace's log of who wrote which question and how long it took. It is not"
-                " sent to anybody.",
+                " sent to anybody. The coordinator is told how many questions are saved, and not by whom.",
             )
             if team.names:
                 with ui.element("div").classes("actions"):
@@ -143,8 +142,7 @@ class HandIn:
         changed = [task for task in cache.tasks.values() if task.question is not None and task.state == "draft"]
         text("h2", "Hand in the round?" if not missing else "The round is not complete")
         if missing:
-            one = len(missing) == 1
-            text("p", f"{len(missing):,} record{' has' if one else 's have'} no saved question yet.")
+            text("p", f"There is no saved question yet for {counted(len(missing), 'record')}.")
             self._buttons(main=("Go to the first", lambda: self._go(missing[0].record)))
             return
         self._build_figures()
@@ -267,7 +265,7 @@ class OwnerPage:
         self._build_head()
         with ui.element("div").classes("page"):
             self._practice = PracticePanel(app, self._seat)
-            with ui.element("div") as study:
+            with ui.element("div").classes("study") as study:
                 self._verifying = Verifying(app)
                 self._standing = StandingPanel(app)
             study.set_visibility(app.practice is None)
@@ -275,7 +273,7 @@ class OwnerPage:
             self._annotation = Annotation(
                 app,
                 self._seat,
-                on_leave=self._left,
+                on_leave=self._show_all,
                 on_shown=self._shown,
                 on_changed=self._show_progress,
                 on_list_key=self._list_key,
@@ -399,12 +397,12 @@ class OwnerPage:
             return f"The study is over after round {progress.round} of {progress.rounds}"
         if not progress.asked:
             return "Nothing is asked of you now" if progress.round else "No round has begun"
-        counted = f"Round {progress.round} of {progress.rounds}: {progress.saved:,} of {progress.asked:,}"
+        so_far = f"Round {progress.round} of {progress.rounds}: {progress.saved:,} of {progress.asked:,}"
         if progress.handed_in:
-            return f"{counted} saved and handed in"
-        drafts = "" if not progress.drafts else f", {progress.drafts:,} draft{'' if progress.drafts == 1 else 's'}"
+            return f"{so_far} saved and handed in"
+        drafts = f", {counted(progress.drafts, 'draft')}" if progress.drafts else ""
         left = len(self._seat.unwritten())
-        return f"{counted} saved{drafts}{time_left(self._seconds_left(left))}"
+        return f"{so_far} saved{drafts}{time_left(self._seconds_left(left))}"
 
     def _seconds_left(self, left: int) -> float | None:
         return seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
@@ -425,9 +423,6 @@ class OwnerPage:
 
     def _shown(self, record: int) -> None:
         ui.navigate.history.replace(f"{self._app.base}?record={record}")
-        self._show_all()
-
-    def _left(self) -> None:
         self._show_all()
 
     async def _next_open(self) -> None:

@@ -219,7 +219,7 @@ class PointsView(Element, component="browser/points_view.js"):
     """A question as lines with points. Gives a new text of the question to the handler whenever it is changed here."""
 
     def __init__(
-        self, workspace: Workspace, judging: Judging, on_text: Callable[[str], Any], on_undo: Callable[[bool], Any]
+        self, workspace: Workspace, judging: Judging, on_text: Callable[[str], Any], on_undo: Callable[[str], Any]
     ) -> None:
         super().__init__()
         self._workspace, self._judging, self._on_text = workspace, judging, on_text
@@ -238,8 +238,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._props["mayUnless"] = terms.unless > 0
         self._show(fixed=True, problem="")
         self.on("edit", lambda event: self._edit(event.args))
-        self.on("undo", lambda _: on_undo(False))
-        self.on("redo", lambda _: on_undo(True))
+        self.on("undo", lambda event: on_undo(str(event.args)))
 
     @property
     def points(self) -> Chain | None:

@@ -26,7 +26,7 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
@@ -86,14 +86,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
     def act(self, name: str) -> None:
         """Let the editor report an action, with its text after everything that it was given before."""
         self.run_method("act", name)
-
-    def undo(self) -> None:
-        """Undo the last change."""
-        self.run_method("undo")
-
-    def redo(self) -> None:
-        """Do again what was undone."""
-        self.run_method("redo")
 
     def insert(self, expression: str) -> None:
         """Add a condition where the cursor is."""
@@ -177,7 +169,6 @@ class VerdictPane:
             self._headline = text("strong", "")
             self._detail = text("span", "")
             self._says = text("span", "", "says")
-            self._cost = text("span", "", "cost")
 
     def build_evidence(self) -> None:
         """Build the place for the rows that the question fits."""
@@ -194,16 +185,16 @@ class VerdictPane:
 
     def clear(self, sentence: str = "No question yet.") -> None:
         """Show that nothing is known about the question."""
-        self._headline.text, self._detail.text, self._says.text, self._cost.text = "", sentence, "", ""
+        self._headline.text, self._detail.text, self._says.text = "", sentence, ""
         self._root.classes(replace="verdict")
         self._rows.set_visibility(False)
         self._made_up.set_visibility(False)
         self.tried.show(None, None)
 
-    def show(self, verdict: Verdict, own: OwnRecord, question: Question, cost: str) -> None:
+    def show(self, verdict: Verdict, own: OwnRecord, question: Question) -> None:
         """Show a verdict with its evidence, and what the question says in a sentence."""
         capitals = capitals_of(question.usable(), own.prepared) if verdict.kind == "not-itself" else ""
-        self._headline.text, self._cost.text = verdict.headline, cost
+        self._headline.text = verdict.headline
         self._detail.text = f"{verdict.detail} {capitals}".rstrip()
         self._says.text = "" if question.chain is None else sentence_of(question.chain, own.prepared)
         imagined, self._shown = imagined_of(verdict, own.prepared), [*verdict.missed, *verdict.passing]
@@ -213,8 +204,7 @@ class VerdictPane:
         self._root.classes(replace=f"verdict verdict-{verdict.level}")
         self._rows.set_visibility(bool(verdict.also))
         if verdict.also:
-            rows = "row" if verdict.others == 1 else "rows"
-            self._rows_title.text = f"{verdict.others:,} other {rows} of yours that it fits"
+            self._rows_title.text = f"{counted(verdict.others, 'other row')} of yours that it fits"
             self._evidence.show(
                 evidence_of(self._judging, verdict, question.usable()),
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
@@ -328,14 +318,13 @@ class QuestionPane:
                 self._points_button = key_button("Points", "", lambda: self.switch(as_points=True))
                 self._text_button = key_button("Text", "", lambda: self.switch(as_points=False))
                 text("kbd", KEYS["view"][0])
-                text(
-                    "span", "$r is any record of the other side; your question is asked of every one of them.", "quiet"
-                )
+                self._asked = text("span", "", "quiet")
             views.set_visibility(self._counts)
-            self.points = PointsView(app.workspace, app.judging, self._replace, self._undo)
             # An element that is hidden itself is not heard, so the editor is hidden by the element around it.
             with ui.element("div") as self._text_view:
-                self.editor = QuestionEditor(app.workspace, on_typed, on_acted)
+                self.editor = editor = QuestionEditor(app.workspace, on_typed, on_acted)
+            on_text = partial(editor.replace, quietly=True)
+            self.points = PointsView(app.workspace, app.judging, on_text, editor.run_method)
             with (
                 ui.element("div").classes("findings").props("role=status aria-live=polite aria-label=Findings") as found
             ):
@@ -373,6 +362,7 @@ class QuestionPane:
     def _show_view(self) -> None:
         self.points.set_visibility(self._as_points)
         self._text_view.set_visibility(not self._as_points)
+        self._asked.text = f"Asked of every record of the other side{'' if self._as_points else ', which is $r'}."
         for one, pressed in ((self._points_button, self._as_points), (self._text_button, not self._as_points)):
             one.props(f"aria-pressed={'true' if pressed else 'false'}")
             one.classes(**({"add": "pressed"} if pressed else {"remove": "pressed"}))
@@ -383,15 +373,6 @@ class QuestionPane:
             self.editor.focus_element(".points-new")
         else:
             self.editor.focus()
-
-    def _replace(self, question: str) -> None:
-        self.editor.replace(question, quietly=True)
-
-    def _undo(self, again: bool) -> None:
-        if again:
-            self.editor.redo()
-        else:
-            self.editor.undo()
 
     # What is shown
 

@@ -12,7 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from blindlabel.web.app import Filter, OwnerApp, Seat
-from blindlabel.web.components import button, key_button, text
+from blindlabel.web.components import button, counted, key_button, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
@@ -124,8 +124,8 @@ class RecordList:
         rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._cache.tasks)
-        noun = "record" if asked == 1 else "records"
-        self._count.text = f"{asked:,} {noun}" if len(found) == asked else f"{len(found):,} of {asked:,} {noun}"
+        shown = "" if len(found) == asked else f"{len(found):,} of "
+        self._count.text = shown + counted(asked, "record")
         left = len(self.seat.unwritten())
         self._next.set_visibility(self._cache.writable and left > 0)
 
@@ -137,7 +137,7 @@ class RecordList:
     def _columns(self) -> list[dict[str, Any]]:
         columns: list[dict[str, Any]] = [
             {"name": "state", "label": "State", "kind": "state", "width": "5.4rem"},
-            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "7.4rem"},
+            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.2rem"},
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
         records = self._cache.records
@@ -154,10 +154,10 @@ class RecordList:
             for name, weight in zip(names, weights, strict=True)
         ]
         if self._cache.state.round > 1:
-            columns.append({"name": "disagreed", "label": "Disagreed", "kind": "again", "width": "6.2rem"})
+            columns.append({"name": "disagreed", "label": "Came back", "kind": "again", "width": "6.2rem"})
         if self._cache.team.names:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
-        if len({self._cache.writer(record) for record in self._cache.tasks} - {""}) > 1:
+        if {self._cache.writer(record) for record in self._cache.tasks} - {"", self.seat.name}:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
         columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]

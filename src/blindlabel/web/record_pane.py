@@ -5,8 +5,10 @@ question finds what it asks for, so that a person sees at a glance why a row fit
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable
+from itertools import accumulate, groupby
 from typing import Any
 
 from nicegui import run, ui
@@ -24,7 +26,7 @@ from blindlabel.records.preparation import Recipe, is_another
 from blindlabel.storage.annotations import Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import tell, text
+from blindlabel.web.components import counted, tell, text
 
 # Hits
 
@@ -91,10 +93,7 @@ def spans_in(atom: Atom, text: str) -> list[Stretch]:
 
 
 def _occurrences(text: str, needle: str) -> Iterable[int]:
-    start = text.find(needle)
-    while start >= 0:
-        yield start
-        start = text.find(needle, start + 1)
+    return (found.start() for found in re.finditer(f"(?={re.escape(needle)})", text))
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
@@ -103,28 +102,17 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 def word_spans(text: str) -> list[Stretch]:
     """Where the words of a text stand."""
-    found: list[Stretch] = []
-    start = None
-    for place, character in enumerate([*text, " "]):
-        if is_word_character(character):
-            start = place if start is None else start
-        elif start is not None:
-            found.append((start, place))
-            start = None
-    return found
+    runs = [(is_it, len(list(run))) for is_it, run in groupby(text, is_word_character)]
+    ends = list(accumulate(length for _, length in runs))
+    return [(end - length, end) for (is_it, length), end in zip(runs, ends, strict=True) if is_it]
 
 
 def _cut(value: str, spans: list[Stretch]) -> list[dict[str, object]]:
-    parts: list[dict[str, object]] = []
     hit = [False] * len(value)
     for start, end in spans:
         hit[start:end] = [True] * (min(end, len(value)) - start)
-    for character, is_hit in zip(value, hit, strict=True):
-        if parts and parts[-1]["hit"] == is_hit:
-            parts[-1]["text"] = f"{parts[-1]['text']}{character}"
-        else:
-            parts.append({"text": character, "hit": is_hit})
-    return parts
+    runs = groupby(zip(value, hit, strict=True), lambda one: one[1])
+    return [{"text": "".join(character for character, _ in run), "hit": is_hit} for is_hit, run in runs]
 
 
 # Words
@@ -193,7 +181,7 @@ def rarity_level(others: int, rows: int) -> int:
 
 def rows_said(others: int) -> str:
     """A number of other rows of the table in words."""
-    return "no other row of yours" if others == 0 else f"{others:,} other row{'s' if others > 1 else ''} of yours"
+    return f"{counted(others, 'other row') if others else 'no other row'} of yours"
 
 
 def asks_for(atom: Atom, word: str) -> bool:
@@ -205,17 +193,6 @@ def asks_for(atom: Atom, word: str) -> bool:
     return bool(spans_in(atom, seen)) or any(seen in text.split() for text in texts)
 
 
-def _tokens(value: str) -> list[str]:
-    """Runs of white space and of everything else, in order."""
-    tokens: list[str] = []
-    for character in value:
-        if tokens and tokens[-1][-1].isspace() == character.isspace():
-            tokens[-1] += character
-        else:
-            tokens.append(character)
-    return tokens
-
-
 def _prepared_beside(own: OwnRecord, attribute: str) -> str:
     prepared = own.prepared.attributes.get(attribute, "")
     return prepared if is_another(own.row[attribute], prepared) else ""
@@ -225,7 +202,8 @@ def parts_of(attribute: str, value: str, recipe: Recipe) -> list[dict[str, str]]
     """A value as words that can be clicked; what was read as its type is one."""
     kind = recipe.type_of(attribute)
     is_one = not kind.is_text and recipe.read(kind, value) is not None
-    return [{"text": one, "word": word_of(attribute, one, recipe)} for one in ([value] if is_one else _tokens(value))]
+    tokens = [value] if is_one else re.findall(r"\s+|\S+", value)
+    return [{"text": one, "word": word_of(attribute, one, recipe)} for one in tokens]
 
 
 def word_of(attribute: str, token: str, recipe: Recipe) -> str:

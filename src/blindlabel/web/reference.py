@@ -20,7 +20,8 @@ _KEYS = (
     (
         "At a record",
         (
-            *KEYS.values(),
+            *(keys for name, keys in KEYS.items() if not name.startswith("option-")),
+            ("Alt+1 … 4", KEYS["option-1"][1]),
             ("Ctrl+Z", "undo, in points and text; Ctrl+Y redo"),
             ("Tab", "in the text: take the marked completion; Ctrl+Space offers some"),
         ),

@@ -6,7 +6,7 @@ its exports and what became of each of the owner's records, as far as the agreem
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import accumulate
 
 from nicegui import run, ui
@@ -19,11 +19,10 @@ from blindlabel.protocol.advice import LATER, NOT_RECALL, agreed_of_all, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
-from blindlabel.protocol.next_steps import of_owner
+from blindlabel.protocol.next_steps import ENDED, of_owner
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import button, sentence, tell, text
-from blindlabel.web.judging import duration
+from blindlabel.web.components import button, counted, plain_table, sentence, tell, text
 from blindlabel.web.plots import plot_in_words, rounds_of_owner
 
 
@@ -53,7 +52,7 @@ def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
     matches = sum(tally.both for tally in pairing.tallies)
     others = sum(tally.neither for tally in pairing.tallies)
     pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
-    return [("matches", matches), ("no match", others), ("discarded", pairs - matches - others)]
+    return [("match", matches), ("no match", others), ("discarded", pairs - matches - others)]
 
 
 NOT_RELEASED = (
@@ -62,8 +61,13 @@ NOT_RELEASED = (
 )
 
 
+NO_MATCH = "none agreed"
+
+
 def outcomes(app: OwnerApp) -> list[RecordOutcome]:
-    """Each of the owner's records with its matches, by their places in the other's sample; empty before the end."""
+    """Each of the owner's records with its matches, by their places in the other's sample, those that have some first;
+    empty before the end.
+    """
     state = app.cache.state
     if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
         return []
@@ -76,8 +80,8 @@ def outcomes(app: OwnerApp) -> list[RecordOutcome]:
             matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
             if app.workspace.agreement.release == "labels":  # otherwise nobody tells which pairs stayed open
                 open_pairs += int((~is_agreed(row)).sum())
-        found.append(RecordOutcome(own.id, ", ".join(matches) or "none agreed", f"{open_pairs:,}"))
-    return found
+        found.append(RecordOutcome(own.id, ", ".join(matches) or NO_MATCH, f"{open_pairs:,}"))
+    return sorted(found, key=lambda one: one.matches == NO_MATCH)
 
 
 def _asked(tally: Tally) -> int:
@@ -148,15 +152,6 @@ class Verifying:
             place.text, spoken.text = f"Read to {peer}:", " ".join(words)
 
 
-_REASONS = {
-    "agreed": "Every pair has been agreed on.",
-    "rounds": "The last round is over; pairs that still disagree are discarded.",
-    "budget": "The agreed number of questions is used up; pairs that still disagree are discarded.",
-    "closed": "The coordinator has closed the study; pairs that still disagree are discarded.",
-    "left": "An owner left the study; what was agreed until then stands, the other pairs are discarded.",
-    "loose": "Questions said yes to too many records again and again, so the study was stopped for people to look.",
-    "void": "What came in a round could not be used, again and again, so the study was stopped for people to look.",
-}
 RUNS = "`blindlabel owner run` is at work on this machine."
 RUNS_NOT = (
     "Nothing moves on: `blindlabel owner run` is not running on this machine. Start it, or open the app with --run."
@@ -198,7 +193,8 @@ class StandingPanel:
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
         agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
         for step in of_owner(agreement, cache.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
-            sentence(step.sentence)
+            if step.what != "verify":  # `Verifying` asks for that
+                sentence(step.sentence)
         sentence(RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")
         if activity is not None and activity.phase == "stopped" and not runs:
             text("p", f"It stopped with these words: {activity.sentence}", "reason")
@@ -214,7 +210,7 @@ class StandingPanel:
         truth, labels = self._app.cache.state.truth, self._app.truths()
         assert truth is not None
         text("h2", "The study is over")
-        text("p", _REASONS[truth.reason])
+        text("p", ENDED[truth.reason])
         for pairing in truth.pairings:
             peer = pairing.peer
             if peer not in labels:
@@ -242,21 +238,9 @@ class StandingPanel:
         if not all_told:
             text("p", NOT_RELEASED, "quiet")
         columns = ("Record", "Matches", "Pairs not settled") if all_told else ("Record", "Matches")
-        with (
-            ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'),
-            ui.element("table").classes("plain"),
-        ):
-            with ui.element("thead"), ui.element("tr"):
-                for name in columns:
-                    text("th", name).props("scope=col")
-            with ui.element("tbody"):
-                for outcome in found:
-                    with ui.element("tr"):
-                        text("th", outcome.id).props("scope=row")
-                        text("td", outcome.matches)
-                        if all_told:
-                            text("td", outcome.unsettled)
-        text("p", f"End of the list: {len(found):,} records.", "quiet")
+        with ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'):
+            plain_table(columns, (astuple(one)[: len(columns)] for one in found))
+            text("p", f"End of the list: {counted(len(found), 'record')}.", "quiet")
 
     def _build_rounds(self) -> None:
         rounds = rounds_of_owner(self._app.cache.state)
@@ -275,26 +259,22 @@ class StandingPanel:
 
 def round_table(rounds: list[Tally]) -> None:
     """The same figures as a table."""
-    with ui.element("table").classes("plain"):
-        with ui.element("thead"), ui.element("tr"):
-            for name in ("After round", "Pairs", "Match", "No match", "Disagreed", "Agreed", "Kappa", "AC1"):
-                text("th", name).props("scope=col")
-        with ui.element("tbody"):
-            for number, tally in enumerate(rounds, start=1):
-                with ui.element("tr"):
-                    text("th", str(number)).props("scope=row")
-                    for value in (tally.pairs, tally.both, tally.neither, tally.disagreed):
-                        text("td", f"{value:,}")
-                    agreed = agreed_of_all(tally)
-                    text("td", "–" if agreed is None else f"{agreed:.1f} %")
-                    for figure in (tally.kappa, tally.ac1):
-                        text("td", "–" if figure is None else f"{figure:.3f}")
+    columns = ("After round", "Pairs", "Match", "No match", "Disagreed", "Set aside", "Agreed", "Kappa", "AC1")
+    rows = []
+    for number, tally in enumerate(rounds, start=1):
+        counts = (_asked(tally), tally.both, tally.neither, tally.disagreed, tally.loose)
+        agreed = agreed_of_all(tally)
+        figures = ["–" if figure is None else f"{figure:.3f}" for figure in (tally.kappa, tally.ac1)]
+        rows.append((str(number), *map("{:,}".format, counts), "–" if agreed is None else f"{agreed:.1f} %", *figures))
+    plain_table(columns, rows)
 
 
 def _time_left(activity: Activity) -> str:
     passed = max(0.0, time.time() - activity.began)
     left = passed / activity.share * (1 - activity.share)
-    return "" if passed < 2 else f", about {duration(left)} left"
+    if passed < 2:
+        return ""
+    return f", about {counted(left, 'second') if left < 90 else counted(left / 60, 'minute')} left"
 
 
 def _quoted(value: str) -> str:

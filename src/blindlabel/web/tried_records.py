@@ -62,7 +62,7 @@ class TriedPane:
             self._begin = button("Edit a copy of your record", lambda: self.edit(None))
             with ui.element("div").classes("tried-form") as self._form:
                 self._fields = {
-                    name: ui.input(label=name, on_change=self._show_answer).props("dense outlined")
+                    name: ui.textarea(label=name, on_change=self._show_answer).props("dense outlined autogrow")
                     for name in workspace.agreement.attributes
                 }
                 self._answer = text("p", "").props("role=status")

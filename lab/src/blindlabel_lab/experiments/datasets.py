@@ -164,7 +164,7 @@ def data_folder(named: Path | None) -> Path:
     if os.environ.get(ENVIRONMENT):
         folder = Path(os.environ[ENVIRONMENT])
         if not folder.is_dir():
-            raise InputError(f"{ENVIRONMENT} names {folder}, which is no folder. {HOW_TO_PLACE}")
+            raise InputError(f"{ENVIRONMENT} names {folder}, which is not a folder. {HOW_TO_PLACE}")
         return folder
     checkout = Path(__file__).resolve().parents[3]
     for base in (Path.cwd(), checkout):

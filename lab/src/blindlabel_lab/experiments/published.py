@@ -98,7 +98,7 @@ IN_THE_PUBLICATION = (
     ("Figure: seconds of 2,500 comparisons, serial and parallel", "computation"),
     ("Figure: lengths of tokens asked for", "tokens"),
     ("Figure: tokens in the data and tokens asked for", "tokens"),
-    ("Two case studies", "`docs/how-to/case-studies.md`, run by `examples/case_studies.py`"),
+    ("Two case studies", "`docs/laboratory/case-studies.md`, run by `examples/case_studies.py`"),
     ("Screens of the annotation tool", "`docs/how-to/annotating.md`"),
 )
 """Its tables, figures and measured claims, with the part of our report."""

@@ -54,7 +54,7 @@ def find(study: Path) -> Found:
     if is_prepared(study):
         return labels_of(study)
     if not study.is_file():
-        raise InputError(f"{study} is no study: neither a prepared folder, nor an exported ground truth.{_MERGE}")
+        raise InputError(f"{study} is not a study: neither a prepared folder, nor an exported ground truth.{_MERGE}")
     truth = read_ground_truth(study)
     if truth.pairs and (truth.ids_a is None or truth.ids_b is None):
         raise InputError(f"The labels in {study.name} do not have the ids of both owners.{_MERGE}")

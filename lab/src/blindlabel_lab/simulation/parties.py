@@ -21,14 +21,13 @@ from blindlabel.parties.owner import OwnerParty, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told, Unreachable
+from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
 from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import NAMELESS, Known, Life, Standing
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
-from blindlabel.storage.files import BodyDamaged
 from blindlabel.storage.journal_points import Point
 from blindlabel_lab.simulation.faults import Crash, Weather, WriteFails
 from blindlabel_lab.simulation.network import Network
@@ -155,8 +154,7 @@ class SimulatedLine:
         """Hand over a message and, before it, its bodies."""
         self._network.check_life(self._owner, self._life)
         for blob in messages.parse(wire).message.blobs:
-            with _damage_passes():
-                self._network.put_body(blob, bodies.read_all(blob))
+            self._network.put_body(blob, bodies.read_all(blob))
         self._network.post(wire)
 
     def fetch(self, known: Known, wait: float) -> Told:
@@ -175,20 +173,10 @@ class SimulatedLine:
         """Get a body."""
         body = self._network.get_body(self._owner, blob)
         here = bodies.received(blob)
-        with _damage_passes():
-            bodies.append(blob, here, [body[here:]])
+        bodies.append(blob, here, [body[here:]])
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-@contextmanager
-def _damage_passes() -> Iterator[None]:
-    """A body that was damaged on its way comes again, as over the product's own transport."""
-    try:
-        yield
-    except BodyDamaged as error:
-        raise Unreachable(str(error)) from error
 
 
 class SimulatedOwner:

@@ -412,20 +412,24 @@ class Study:
                 before = self._states()
                 if self.world.play(lambda: not self.present() or bool(self.forked), LONGEST_REST / 3):
                     if self.forked:
-                        self._outlives()
+                        self.world.play(lambda: not self.present(), OUTLIVES)
+                        self._judge_at_rest(self.forked)
                     return True
+                self._judge_at_rest()
                 rested = 0.0 if self._states() != before else rested + LONGEST_REST / 3
                 if rested and self.left is not None and not self.coordinator.known().ended:
                     self.coordinator.close()
                     rested = 0.0
         return False
 
-    def _outlives(self) -> None:
-        """Somebody has stopped with a sentence, and runs no more; what the others say then is so, too."""
-        self.world.play(lambda: not self.present(), OUTLIVES)
-        view = self.view(stopped=self.forked)
-        for name in sorted({*self.present()} - self.forked):
+    def _judge_at_rest(self, stopped: Collection[str] = ()) -> None:
+        """Nobody has said anything new for long; what all say is still so. `stopped`: those that ended with a sentence,
+        and run no more.
+        """
+        view = self.view(stopped)
+        for name in sorted({*self.present()} - {*stopped}):
             self.unexpected += false_of_owner(view, name)
+        self.unexpected += false_of_coordinator(view)
 
     def end(self) -> None:
         """Nobody runs any more."""

@@ -10,7 +10,7 @@ export default {
       <template v-else>
         <p v-if="!conditions.length" class="points-empty">No condition yet. Click words of your record, type one below, or let a question be suggested.</p>
         <table v-else class="points-table">
-          <thead><tr><th scope="col">Points</th><th scope="col">The other record</th><th scope="col">Words</th><th scope="col">Where</th><th scope="col" title="How many of your other rows have it">Others</th><th><span class="unseen">Remove</span></th></tr></thead>
+          <thead><tr><th scope="col">Points</th><th scope="col">The other record</th><th scope="col">Words</th><th scope="col">Where</th><th scope="col">Other rows</th><th><span class="unseen">Remove</span></th></tr></thead>
           <tbody>
             <tr v-for="(line, place) in conditions" :key="place">
               <td><input class="points-number" type="number" min="1" max="9" :value="line.points" :disabled="fixed"
@@ -58,7 +58,7 @@ export default {
     conditions: Array, exclusions: Array, unless: Array, bar: Number, total: Number, enough: Array, functions: Array, fields: Array, words: Array,
     fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean, follows: Boolean, offer: Object,
   },
-  emits: ["edit", "undo", "redo"],
+  emits: ["edit", "undo"],
   data: () => ({ editing: null, typed: "", fresh: "", listName: `words-${Math.random().toString(36).slice(2)}` }),
   methods: {
     name(line) {
@@ -112,7 +112,7 @@ export default {
       if (!(event.ctrlKey || event.metaKey) || event.altKey || (letter !== "z" && letter !== "y")) return;
       if (this.fresh || this.editing !== null) return; // the field's own undo
       event.preventDefault();
-      this.$emit(letter === "y" || event.shiftKey ? "redo" : "undo");
+      this.$emit("undo", letter === "y" || event.shiftKey ? "redo" : "undo");
     },
   },
 };

@@ -23,7 +23,7 @@ export default {
         </dd>
       </template></template>
     </dl>
-    <details v-if="empty.length" class="record-folded"><summary>{{ empty.length }} empty</summary>{{ empty.join(", ") }}</details>
+    <details v-if="empty.length" class="record-folded"><summary>{{ empty.length }} empty {{ empty.length === 1 ? "attribute" : "attributes" }}</summary>{{ empty.join(", ") }}</details>
   `,
   props: { attributes: Array, fixed: Boolean, rarity: Array, asked: Array },
   emits: ["word"],

@@ -86,7 +86,7 @@ def read(content: bytes, kind: ParcelKind, study: Study, *, most_items: int, mos
     """Open a parcel of this kind and of this study, with at most this many items of at most that many bytes each."""
     wanted = _NAMES[kind]
     if len(content) < _FIXED.size + _DIGEST or content[:4] != _MAGIC:
-        raise ParcelError(f"These bytes are no parcel of the packed engine, where {wanted} was expected.")
+        raise ParcelError(f"These bytes are not a parcel of the packed engine, where {wanted} was expected.")
     _, version, said, name, agreement, key_id, *rest = _FIXED.unpack_from(content)
     if version != _VERSION:
         raise ParcelError(

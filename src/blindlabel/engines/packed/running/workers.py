@@ -407,13 +407,13 @@ def _on_cluster(client: Any) -> TileMakers:
 
 
 def check_address(address: str) -> None:
-    """Refuse anything that is no address of a cluster, before any work is done."""
+    """Refuse anything that is not an address of a cluster, before any work is done."""
     found = _LOCAL.fullmatch(address)
     if found is not None and found[1] is not None and int(found[1]) < 1:
         raise InputError("A local cluster needs at least one process: write local or, for instance, local:2.")
     if found is None and not re.fullmatch(r"(tcp|tls)://\S+", address):
         raise InputError(
-            f"{address} is no address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
+            f"{address} is not an address of a cluster: write local, local:2, tcp://host:port or tls://host:port."
         )
 
 
