@@ -49,7 +49,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)
 
 bench: $(STAMP)
-	@$(BIN)/blindlabel bench packed
+	@VENV="$(VENV)" scripts/measure
 
 gates: $(STAMP)
 	@scripts/gates-environment.sh

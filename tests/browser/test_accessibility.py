@@ -121,6 +121,7 @@ def second_round(page: Page) -> None:
 
 def over(page: Page) -> None:
     expect(page.get_by_role("heading", name="The study is over")).to_be_visible()
+    expect(page.locator(".practice")).to_be_hidden()
     seen(page, "end")
 
 

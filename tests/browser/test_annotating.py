@@ -140,6 +140,9 @@ def test_versions_stand_side_by_side_and_the_best_is_marked(expert: Expert, cont
     expect(choices.first).not_to_contain_text("The best of these")
     page.keyboard.press("Alt+2")
     expect(page.locator(".points-bar strong")).not_to_have_text(str(bar.get_attribute("max")))
+    expect(choices.first).to_be_visible()
+    write(page, 'ret is_in("a", $r)')
+    expect(page.locator(".choices")).to_be_hidden()  # what was said of "mine" is not about this
 
 
 def test_clicked_words_become_points_and_are_judged(expert: Expert, context: BrowserContext) -> None:

@@ -17,7 +17,7 @@ def test_place_for_bodies_is_said_and_settled(
     home = str(tmp_path / "coordinator")
     first, second = f"file://{tmp_path}/first", f"file://{tmp_path}/second"
     assert run(["coordinator", "bodies", "--at", home]) == 1
-    assert "no coordinator's folder" in capsys.readouterr().err
+    assert "not a coordinator's folder" in capsys.readouterr().err
     assert run(["coordinator", "bodies", "--at", home, first]) == 0
     assert capsys.readouterr().out.strip() == first
     assert run(["coordinator", "bodies", "--at", home, second]) == 1

@@ -12,16 +12,15 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.room import room_of
-from blindlabel_lab.bench.measured import table
+from blindlabel_lab.bench.measured import PLACE, table
 from blindlabel_lab.bench.packed import agreement_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-_BLOCK = re.compile(r"<!-- measured -->\n(.*?)<!-- end -->", re.DOTALL)
 _MEASURED: list[dict[str, Any]] = json.loads((DOCS / "measured.json").read_text("utf-8"))
 
 
 def test_the_table_is_made_from_what_was_measured() -> None:
-    (found,) = _BLOCK.findall((DOCS / "laboratory" / "speed.md").read_text("utf-8"))
+    (found,) = PLACE.findall((DOCS / "laboratory" / "speed.md").read_text("utf-8"))
     wanted = "\n".join(table(_MEASURED))
     assert found.strip() == wanted, f"the table should be\n{wanted}"
 
@@ -35,10 +34,13 @@ def test_every_figure_says_what_it_is_of() -> None:
 
 def test_the_largest_study_is_what_the_account_allows() -> None:
     page = (DOCS / "how-to" / "scale.md").read_text("utf-8")
-    said = re.search(r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*", page, re.DOTALL)
+    wanted = r"\*\*([\d,]+) × \1\*\*.*?about \*\*(\d+) minutes\*\*.*?\*\*([\d.]+) core hours\*\*"
+    said = re.search(wanted, page, re.DOTALL)
     assert said is not None
     records = int(said[1].replace(",", ""))
-    assert round(room_of(agreement_of("default", "count", records, 148, 8).terms()).seconds() / 60) == int(said[2])
+    seconds = room_of(agreement_of("default", "count", records, 148, 8).terms()).seconds()
+    assert round(seconds / 60) == int(said[2])
+    assert round(seconds * 3 * 2 / 3600, 1) == float(said[3])
     with pytest.raises(TermsError, match="withstand the loss"):
         room_of(agreement_of("default", "count", records + 1, 148, 8).terms())
 

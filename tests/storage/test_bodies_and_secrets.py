@@ -132,5 +132,5 @@ def test_secret_under_a_passphrase_needs_it(tmp_path: Path, monkeypatch: pytest.
     assert read_secret(path) == b"the secret"
     path.write_bytes(b"something")
     path.chmod(0o600)
-    with pytest.raises(InputError, match="no file with secret keys"):
+    with pytest.raises(InputError, match="not a file with secret keys"):
         read_secret(path)

@@ -93,7 +93,7 @@ def test_what_cannot_be_audited_is_said(folder: Path, tmp_path: Path, capsys: py
     file = tmp_path / "other.json"
     file.write_text("[]", encoding="utf-8")
     assert command(["owner", "audit", "--at", str(folder / "berta"), str(file)]) == 1
-    assert "no opened questions" in capsys.readouterr().err
+    assert "not opened questions" in capsys.readouterr().err
     assert command(["owner", "audit", "--at", str(folder / "berta")]) == 1
 
 

@@ -137,7 +137,7 @@ def test_damaged_invitation_is_refused(tell: Tell, tmp_path: Path, damage: str) 
     Path("x.invitation").write_text(damage)
     code, _, err = tell("owner join x.invitation table.csv --at w")
     assert code == 1
-    assert "no invitation" in err
+    assert "not an invitation" in err
 
 
 def test_unreachable_coordinator_ends_with_exit_code_3(

@@ -305,8 +305,8 @@ def test_accounts_are_kept_by_command(
             ["--serve", "https://annotate.example", "--user-header", "X-User", "--proxy", "here"],
             "--proxy takes an address",
         ),
-        (["--user-header", "X-User"], "say --serve too"),
-        (["--host", "0.0.0.0"], "say --serve too"),
+        (["--user-header", "X-User"], "add --serve"),
+        (["--host", "0.0.0.0"], "add --serve"),
     ],
 )
 def test_app_is_not_served_to_others_by_mistake(

@@ -49,7 +49,9 @@ GATES_ATTRIBUTES = ("given_name", "surname")
 (docs/laboratory/gates-engine.md).
 """
 PROFILE = (4, 4, 2, 2, 2, 1, 1, 1)
-"""Room for eight conditions: a person's question has five to seven, and every round pays for all places."""
+"""Room for eight conditions, and none for exceptions: a person's question has five to seven and is suggested without
+exceptions, and every round pays for all room.
+"""
 PATIENCE = 900.0
 """Seconds without any change after which a demonstration is given up."""
 LOOK = 1.0
@@ -147,6 +149,7 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
             "attributes": False,
             "functions": ["is_in", "has_word", "is_empty"],
             "profile": list(PROFILE),
+            "unless": 0,
         },
     )
 

@@ -82,6 +82,8 @@ def _attributes_with(atom: Atom, record: Record) -> list[str]:
 def sentence_of(chain: Chain, record: Record | None = None) -> str:
     """One plain sentence: what gives a yes, what takes it back, and what gives it back again."""
     said = [asked_in_words(one, record) for one in chain.conditions]
+    if len(said) > 1:
+        said = [f"({words})" if len(one.any_of) > 1 else words for words, one in zip(said, chain.conditions)]
     points = [one.points for one in chain.conditions]
     if chain.bar > sum(points):
         return "No to every record."

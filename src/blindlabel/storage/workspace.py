@@ -194,7 +194,9 @@ class Workspace(RoundQuestions):
 
     def remembered(self, name: str) -> str | None:
         """Such a fact, or None if there is none."""
-        return self.settings.get(name)
+        query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
+        with self.database.read() as connection:
+            return connection.scalar(query)
 
     @cached_property
     def agreement(self) -> Agreement:

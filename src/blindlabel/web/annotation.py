@@ -163,6 +163,7 @@ class Annotation:
         if self._is_stale(written):
             return
         self._last = written
+        self._choices.follow(written.text)
         if written.text != self._confirming:
             self._confirming = ""
             self._pane.confirm("")

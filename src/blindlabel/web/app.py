@@ -306,6 +306,8 @@ class Seat:
 
     def unwritten(self) -> list[Task]:
         """This person's tasks without a saved question."""
+        if not self.cache.team.names:
+            return [task for task in self.cache.tasks.values() if task.state != "saved"]
         tasks = [self.task(record) for record in self.cache.tasks if self.is_mine(record)]
         return [task for task in tasks if task is not None and task.state != "saved"]
 

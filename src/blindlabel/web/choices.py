@@ -45,6 +45,7 @@ class Choices:
         self._app, self._on_choice = app, on_choice
         self._choices: list[WayToGoOn] = []
         self._shown: tuple[int, int] | None = None
+        self._comparing = False
         with ui.element("section").classes("pane choices").props('aria-label="Versions of the question"') as self._root:
             self._title = text("h3", "")
             self._earlier = ui.element("ol").classes("earlier")
@@ -53,7 +54,7 @@ class Choices:
 
     async def show(self, own: OwnRecord, task: Task, *, fixed: bool, mine: str = "") -> None:
         """Show the choices for a record that came back, or the versions of a question of one's own."""
-        self._shown = (own.record, task.round)
+        self._shown, self._comparing = (own.record, task.round), False
         before = mine or (task.previous[-1][1] if task.previous else "")
         self._root.set_visibility(bool(before) and not fixed)
         self._title.text = "Side by side; take one" if mine else "What was asked before, and how to go on"
@@ -65,10 +66,17 @@ class Choices:
         made = await run.io_bound(self._made, own, task, "Mine" if mine else "Keep it", before)
         if made is None or self._shown != (own.record, task.round):
             return
+        self._comparing = bool(mine)
         self._choices, best = made, best_of([choice.verdict for choice in made])
         with self._list:
             for place, choice in enumerate(made):
                 self._build(place, choice, best=place == best)
+
+    def follow(self, question: str) -> None:
+        """What is compared goes with a text that is none of it: nothing said of "mine" would be about that."""
+        if self._comparing and question not in [choice.question for choice in self._choices]:
+            self._comparing, self._choices = False, []
+            self._root.set_visibility(False)
 
     def _show_earlier(self, task: Task, *, shown: bool) -> None:
         """Show all questions of earlier rounds about the record, with the result of each."""
@@ -135,7 +143,7 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        own_words = {"Keep it": "as it was asked", "Mine": "as it stands"}
+        own_words = {"Keep it": "as it was asked", "Mine": "as you wrote it"}
         return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
 
 

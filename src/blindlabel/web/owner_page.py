@@ -98,7 +98,7 @@ _KINDS = {
     "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
     "strict": ("is strict", "are strict"),
     "few": ("is tried on too few rows", "are tried on too few rows"),
-    "relatives": ("would let close relatives pass", "would let close relatives pass"),
+    "relatives": ("lets imagined relatives pass", "let imagined relatives pass"),
     "others": ("also fits other rows", "also fit other rows"),
     "too-strict": ("is too strict", "are too strict"),
     "loose": ("is far too loose", "are far too loose"),
@@ -205,7 +205,7 @@ OFFERED = "practice_offered_to"
 
 
 class PracticePanel:
-    """In a study, offers practice to each person once; in a practice, says how it went."""
+    """In a study that is not over, offers practice to each person once; in a practice, says how it went."""
 
     def __init__(self, app: OwnerApp, seat: Seat) -> None:
         self._app, self._seat = app, seat
@@ -224,13 +224,16 @@ class PracticePanel:
             self._said.text = self._app.practice.result().sentence
             self._root.set_visibility(not writing)
             return
-        name = self._seat.name
+        hidden = writing or not self._seat.name or self._app.cache.progress().over
+        self._root.set_visibility(not (hidden or self._was_asked()))
         self._said.text = (
             "Eight invented records whose partners are known, on these same screens. After each question you see the"
             " truth: whether it finds the partner, and who else passes. Nothing of it is sent to anybody."
         )
-        asked = not name or self._app.workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name)
-        self._root.set_visibility(not asked and not writing)
+
+    def _was_asked(self) -> bool:
+        name = self._seat.name
+        return bool(self._app.workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name))
 
     async def begin(self) -> None:
         """Go to this person's practice; made where there is none."""

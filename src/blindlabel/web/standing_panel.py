@@ -15,11 +15,12 @@ from nicegui.elements.mixins.text_element import TextElement
 from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.parties.joining import confirm_heard, words_to_read_out
+from blindlabel.parties.owner import steps_of
 from blindlabel.protocol.advice import LATER, NOT_RECALL, agreed_of_all, so_far
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
-from blindlabel.protocol.next_steps import ENDED, of_owner
+from blindlabel.protocol.next_steps import ENDED
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.components import button, counted, plain_table, sentence, tell, text
@@ -189,10 +190,10 @@ class StandingPanel:
         self.root.set_visibility(waiting or cache.state.round > 1)
 
     def _build_waiting(self, activity: Activity | None, *, runs: bool) -> None:
-        cache, progress = self._app.cache, self._app.cache.progress()
+        progress = self._app.cache.progress()
         text("h2", f"Round {progress.round} is handed in" if progress.handed_in else "Nothing to write yet")
-        agreement, busy = self._app.workspace.agreement, activity is not None and 0 < activity.share < 1
-        for step in of_owner(agreement, cache.state, saved=progress.saved, unsent=bool(self._app.workspace.unsent())):
+        busy = activity is not None and 0 < activity.share < 1
+        for step in steps_of(self._app.workspace):
             if step.what != "verify":  # `Verifying` asks for that
                 sentence(step.sentence)
         sentence(RUNS if runs else RUNS_NOT, "quiet" if runs else "reason")

@@ -355,7 +355,7 @@ def test_records_beyond_the_agreement_are_refused_before_anything_is_encrypted()
 
 def test_a_question_beyond_the_agreement_is_refused_and_named() -> None:
     long = asked('ret is_in("abcdefghijkl", $r)')
-    assert "needles of at most" in (ENGINE.refuse(SMALL, long[0]) or "")
+    assert "the agreement allows at most" in (ENGINE.refuse(SMALL, long[0]) or "")
     with pytest.raises(QuestionError, match="Question 2: "):
         list(ENGINE.evaluate(SMALL, keys_of(SMALL).public, [], [QUESTIONS[0], *long]))
 

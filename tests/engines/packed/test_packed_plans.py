@@ -81,7 +81,7 @@ def test_every_function_is_asked_right_in_every_case(seed: int, function: str, s
 @pytest.mark.parametrize(
     ("source", "terms", "word"),
     [
-        ('ret is_in("abcdefghi", $r)', _terms(limits=Limits(needle_length=8)), "needles of at most 8"),
+        ('ret is_in("abcdefghi", $r)', _terms(limits=Limits(needle_length=8)), "allows at most 8"),
         ('ret similar("jonson", $r, 1)', _terms(), "does not encode similar"),
         ('ret is_in("a", $r.a)', _terms(encode_attributes=False), "single attributes"),
         ('ret is_in("a", $r)', _terms(encode_whole=False), "whole records"),

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import Any
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.packed import PackedFigures
 
+PLACE = re.compile(r"<!-- measured -->\n(.*?)<!-- end -->", re.DOTALL)
+"""Where a page has the table."""
 _SAME = ("agreement", "shape", "questions", "records", "length", "needles", "workers")
 """What makes a measurement the same as one before, which it replaces."""
 
@@ -27,6 +31,13 @@ def keep(path: Path, figures: PackedFigures, load: float) -> None:
     others = [one for one in known if any(one[name] != made[name] for name in _SAME)]
     entries = sorted([*others, made], key=lambda one: (one["records"], one["questions"], *map(str, one.values())))
     path.write_text(json.dumps(entries, indent=1) + "\n", "utf-8")
+
+
+def into_page(path: Path, page: Path) -> None:
+    """Put the table of what was measured into a page, between its two comments."""
+    made = "\n".join(table(json.loads(path.read_text("utf-8"))))
+    whole = PLACE.sub(lambda _: f"<!-- measured -->\n\n{made}\n\n<!-- end -->", page.read_text("utf-8"))
+    page.write_text(whole, "utf-8")
 
 
 def _commit() -> str:
@@ -61,3 +72,7 @@ def table(entries: Iterable[dict[str, Any]]) -> list[str]:
     wrong = sum(one["wrong_labels"] for one in entries)
     lines += ["", f"{'. '.join(taken)}. Load {min(loads):.0f} to {max(loads):.0f}; wrong labels: {wrong}."]
     return lines
+
+
+if __name__ == "__main__":
+    into_page(*map(Path, sys.argv[1:]))

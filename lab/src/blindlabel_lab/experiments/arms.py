@@ -103,7 +103,7 @@ def _agreed(first: Mapping[int, list[dict[str, str]]], second: Mapping[int, list
 
 
 def _seconds_blind(study: PeopleStudy, participant: str, name: str) -> float:
-    """Of work on one record of the own table, over all rounds."""
+    """Of work on one of the owner's records, over all rounds."""
     workspace = Workspace.open(study.workspace_folder(participant, name))
     spent = timed(asdict(visit) for visit in Annotations(workspace).log() if visit.annotator == participant)
     return 60 * sum(one.minutes for one in spent) / len(workspace.records())

@@ -121,7 +121,8 @@ def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
         share = fmean(found) if found else None
         bins[one.words] = {"questions": len(found), "share": share, "interval": _interval(sum(found), len(found))}
     kinds = {
-        level: _let_through([each for each in both if each["level"] == level]) for level in ("good", "warn", "bad")
+        level: _let_through([each for each in both if level in (each["level"], each["kind"])])
+        for level in ("good", "warn", "bad", "relatives")
     }
     return {
         "pairs": len(both),
@@ -214,6 +215,7 @@ def _about(verdict: Verdict, chain: Chain) -> dict[str, Any]:
     return {
         "chance": verdict.chance,
         "level": verdict.level,
+        "kind": verdict.kind,
         "verdict": verdict.found,
         "own rows": float(verdict.others > 0),
         "bar": -strict,

@@ -2,10 +2,11 @@
 
 An imagined partner has each word of the record with the chance that suggestions are weighed by (`evidence.chance_of`),
 and a value with the chance that rows have one which have and lack the same other values. Some partners are damaged more
-than others (`severity`). What is lost is left out, misspelt, cut, split or another's, as things of its kind are; a
-value with a type has one form, so it is never written otherwise. An impostor is another thing that looks like the
-record: the next model, a sibling, or half of the record and half of a near own row. Own rows as they are need not be
-imagined: a verdict counts all of them.
+than others (`severity`), and where values have codes and numbers, as names of products do, what stands late in them is
+left out sooner. What is lost is left out, misspelt, cut, split or another's, as things of its kind are; a value with a
+type has one form, so it is never written otherwise. An impostor is another thing that looks like the record: the next
+model, a sibling, or half of the record and half of a near own row. Own rows as they are need not be imagined: a verdict
+counts all of them.
 
 The same record has the same imagined ones whenever it is opened: chance comes from its text alone, and nothing secret
 hangs on it.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import log
+from math import exp, log
 from random import Random
 
 from blindlabel.language import words
@@ -25,11 +26,11 @@ from blindlabel.language.suggestions.evidence import Circumstances, chance_of
 from blindlabel.language.suggestions.needles import Found, Needle, Texts, kind_of
 from blindlabel.language.words import words_in_order
 
-PARTNERS, IMPOSTORS = 60, 20
+PARTNERS, IMPOSTORS = 120, 20
 """How many are imagined of each."""
 NEAREST = 8
 """Own rows that impostors are half of."""
-SPREAD = 0.7
+SPREAD = 1.0
 """How much partners differ in how damaged they are."""
 MISSING, CHANGED = 0.01, 0.03
 """How often a value is missing that all like rows have; and how often it is another's: moved, married, a new number."""
@@ -37,6 +38,8 @@ KNOWN_FOR_PARTNERS = 0.5
 """How far the share of the table's rows with a value holds for partners of a row that has one."""
 OF_ALL = 10
 """Rows that the share in the whole table counts for, beside rows of the same pattern."""
+LATER = 0.065
+"""How much sooner each further word is left out, where every value has a code or a number."""
 LIGHTLY = 0.4
 """How damaged an impostor is besides."""
 
@@ -67,11 +70,11 @@ class Imagination:
         word stands.
         """
         making = _Making(self._typed, given, rarity, Random("\n".join(texts.values())))  # noqa: S311 (no secret)
-        presence = {name: self._presence(name, texts) for name, text in texts.items() if text}
+        presence = {name: self._presence(name, texts) for name in texts}
         partners = [self._partner(texts, presence, severity(place), making) for place in range(PARTNERS)]
-        told = [name for name in presence if given.profiles[name].kind == "text"]
-        impostors = [self._impostor(texts, near, told, place, presence, making) for place in range(IMPOSTORS)]
-        return Imagined(tuple(partners), tuple(impostors))
+        told = [name for name, text in texts.items() if text and given.profiles[name].kind == "text"]
+        impostors = (self._impostor(texts, near, told, place, presence, making) for place in range(IMPOSTORS))
+        return Imagined(tuple(partners), tuple(one for one in impostors if one is not None))
 
     def _impostor(
         self,
@@ -81,25 +84,29 @@ class Imagination:
         place: int,
         presence: dict[str, float],
         making: _Making,
-    ) -> Record:
+    ) -> Record | None:
         """Another thing, lightly damaged. Somewhere it says otherwise than the record does, in what things are told
-        apart by (not in an amount, an age or a year alone, nor by saying less), as far as a few attempts find that.
+        apart by: not in an amount, an age or a year alone, nor by saying less. None where a few attempts find no such.
         """
         chance, made = making.chance, texts
         for way in ((_next_model, self._sibling, _mixture)[place % 3], self._sibling, _mixture, self._sibling):
             other = chance.choice(near[:NEAREST]) if near else {name: self._another(name, chance) for name in texts}
             made = way(texts, other, chance, told)
-            if any(made[name] not in ("", texts[name]) for name in told):
+            if any(not set(words_in_order(made[name])) <= set(words_in_order(texts[name])) for name in told):
                 break
+        else:
+            return None
         damaged = self._partner(made, presence, LIGHTLY, making)
         return Record.of({**damaged.attributes, **{name: made[name] for name in told if made[name] != texts[name]}})
 
     def _presence(self, name: str, texts: Texts) -> float:
-        """How probably a partner has a value, by how many of the owner's rows that have and lack the same others do."""
+        """How probably a partner has a value, by how many own rows that have and lack the same others do; one that the
+        record lacks, half as probably.
+        """
         others = frozenset(other for other, text in texts.items() if text and other != name)
         having, lacking = (self._patterns.get(pattern, 0) for pattern in (others | {name}, others))
         share = (having + OF_ALL * self._filled[name]) / (having + lacking + OF_ALL)
-        return (1 - MISSING) * (1 - KNOWN_FOR_PARTNERS * (1 - share))
+        return (1 - MISSING) * (1 - KNOWN_FOR_PARTNERS * (1 - share)) if texts[name] else KNOWN_FOR_PARTNERS * share
 
     def _another(self, name: str, chance: Random) -> str:
         return chance.choice(self._values[name]) if self._values[name] else ""
@@ -107,7 +114,9 @@ class Imagination:
     def _partner(self, texts: Texts, presence: dict[str, float], damage: float, making: _Making) -> Record:
         made: dict[str, str] = {}
         for name, text in texts.items():
-            if not text or making.chance.random() > presence.get(name, 1.0) ** damage:
+            if not text:
+                made[name] = self._another(name, making.chance) if making.chance.random() < presence[name] else ""
+            elif making.chance.random() > presence[name] ** damage:
                 made[name] = ""
             elif len(texts) > 2 and making.chance.random() < CHANGED * damage:
                 made[name] = self._another(name, making.chance)
@@ -152,7 +161,8 @@ class _Making:
         found = Found(Needle("is_in", part), kind_of(part), (name,), words.lower(part), place)
         priors = self._given.priors
         chance = chance_of(found, self._rarity(part), self._given) / self._given.presence[name]
-        return min(priors.most, chance)
+        profile = self._given.profiles[name]
+        return min(priors.most, chance) * exp(-LATER * (profile.identifiers + profile.numbers) * place)
 
     def _instead(self, name: str, part: str) -> str:
         """What stands in place of a word that is lost."""

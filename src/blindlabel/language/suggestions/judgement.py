@@ -28,6 +28,8 @@ from blindlabel.language.suggestions.own_table import OwnTable
 
 NAMED = 10
 """Other rows that a verdict names."""
+FEW_ROWS = 20
+"""With fewer, an empty count rules out nothing worth saying."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class OwnRows:
     """How a question fits the rows of its owner's own table."""
 
     rows: int
-    """Rows of the table."""
+    """Rows of the table; those that say the very same count once, for they tell nothing new."""
     others: int
-    """Rows it fits besides its record; those that say the very same as it are not counted."""
+    """Rows it fits besides its record, counted alike."""
     itself: bool
     """Whether it fits its record."""
     also: tuple[int, ...] = ()
@@ -46,7 +48,7 @@ class OwnRows:
     @property
     def too_few(self) -> bool:
         """Whether there are too few other rows to rule anything out."""
-        return self.rows < 7
+        return self.rows < FEW_ROWS
 
     @property
     def sentence(self) -> str:
@@ -57,16 +59,18 @@ class OwnRows:
             return f"It fits {self.others:,} of the {rows:,} other rows of your table{share}."
         fewer = f"so probably fewer than 1 in {rows // 3:,} of others"
         rest = "which are too few to say anything" if self.too_few else fewer
+        if rows < 2:
+            return f"Your table has {'one other row' if rows else 'no other row'}, which is too little to say anything."
         return f"It fits none of the {rows:,} other rows of your table, {rest}."
 
 
 def own_rows(question: Formula | Chain, table: OwnTable, record: Record) -> OwnRows:
     """Which rows of the table a question fits that was written for this record."""
-    fits = table.fitting(question)
+    fits = table.fitting(question) & table.once
     fits[table.same_as(record)] = False
     found = np.flatnonzero(fits)
     itself = question.fits(record) if isinstance(question, Chain) else evaluate(question, record)
-    return OwnRows(len(table), len(found), itself, tuple(found[:NAMED].tolist()))
+    return OwnRows(len(table.different), len(found), itself, tuple(found[:NAMED].tolist()))
 
 
 # How probably it is found, in words
@@ -82,24 +86,24 @@ class Chance(NamedTuple):
 
 
 CHANCES = (
-    Chance(0.8, "about 9 in 10", 0.9),
-    Chance(0.6, "about 8 in 10", 0.8),
-    Chance(0.4, "about 6 in 10", 0.6),
+    Chance(0.75, "about 9 in 10", 0.9),
+    Chance(0.5, "about 8 in 10", 0.8),
+    Chance(0.3, "about 6 in 10", 0.6),
     Chance(0.0, "about 1 in 3", 1 / 3),
 )
 """Said of a question that finds more than this share of its imagined partners."""
-SURE = 20.0
+SURE = 14.0
 """How soon a partner is surely found, or missed, the further its points are from the bar as a share of all points."""
-OFF, SELDOM_OFF = 13, 23
+OFF, SELDOM_OFF = 10, 18
 """Points by which the words were off over the questions of one table: on average, and in one table of ten."""
-PILOT_OFF, PILOT_SELDOM_OFF = 7, 12
+PILOT_OFF, PILOT_SELDOM_OFF = 6, 11
 """The same where 15 known pairs have set the level."""
 USUAL, SPREAD_OF_LEVELS = 0.6, 1.0
 """By how much more is found than the share says, as log odds: usually, and how far that varies from table to table."""
 A_PAIR = 2.0
 """Questions about one pair tell as much as this many about different ones."""
 RELATIVES = 2 / 3
-"""Where this share of imagined impostors passes, close relatives would."""
+"""Where this share of imagined impostors passes, the verdict warns."""
 MOST_FITS = 5
 """Above this many other rows a question is too loose."""
 LIKEST = 10
@@ -180,7 +184,7 @@ _WORDS: Mapping[VerdictKind, tuple[str, str]] = MappingProxyType(
         "loose": ("{n:,} others", "{n:,} of {rows:,} others: far too loose"),
         "too-strict": ("too strict", "Found {chance}: too strict"),
         "others": ("also {n:,} other{s}", "Also {n:,} other{s} of yours; found {chance}"),
-        "relatives": ("relatives pass", "Found {chance}, but close relatives would pass"),
+        "relatives": ("imagined pass", "Found {chance}, but imagined relatives of it pass"),
         "few": ("few rows", "Found {chance}, but your table is too small to say who else would pass"),
         "strict": ("strict", "Found {chance}: strict"),
         "good": ("only this", "Only this record; found {chance}"),
@@ -252,7 +256,7 @@ class Verdict:
         if self.kind == "not-itself":
             return f"It says no to the record that it was written for. {self.own.sentence}"
         passing = self.relatives >= RELATIVES and self.kind != "relatives"
-        relatives = "Close relatives would pass, too." if passing else ""
+        relatives = "Imagined relatives of it pass, too." if passing else ""
         return " ".join(filter(None, (self.weakness, self.own.sentence, relatives)))
 
 
@@ -266,7 +270,7 @@ def verdict(
     own = own_rows(formula, table, record)
     fits, partners = as_table.fitting(formula), len(ones.partners)
     found = level.set(float(np.mean(_found(chain, fits, as_table)[:partners])))
-    relatives = float(np.mean(fits[partners:]))
+    relatives = float(np.mean(fits[partners:])) if ones.impostors else 0.0
     risk = _nearly(chain, table, record) if chain is not None else float(own.others)
     return Verdict(
         _kind(formula, own, found, relatives),
@@ -325,8 +329,11 @@ def _first(records: Sequence[Record], which: Bits) -> tuple[Record, ...]:
 
 
 def weakness_of(chain: Chain, record: Record) -> str:
-    """What a question hangs on, in a sentence: what must be there, what decides alone, or how much may be lost."""
-    conditions, spare = chain.conditions, chain.total - chain.bar
+    """What a question hangs on, in a sentence: what must be there, what decides alone, or how much may be lost.
+    Conditions that the record itself lacks are not counted on.
+    """
+    conditions = [one for one in chain.conditions if Chain((one,), one.points).fits(record)]
+    spare = sum(one.points for one in conditions) - chain.bar
     if not conditions or spare < 0:
         return ""
     must = [asked_in_words(one, record) for one in conditions if one.points > spare]

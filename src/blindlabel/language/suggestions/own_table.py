@@ -125,6 +125,11 @@ class OwnTable:
     def _copies(self) -> npt.NDArray[np.int64]:
         return np.bincount(self._place, minlength=len(self.different))
 
+    @cached_property
+    def once(self) -> Bits:
+        """The first of all rows that say the very same."""
+        return np.isin(np.arange(len(self)), self.different)
+
     def fitting(self, question: Formula | Chain) -> Bits:
         """Which rows a question fits."""
         if isinstance(question, Chain):

@@ -79,7 +79,7 @@ class Priors:
     enough: float = 0.7
     """The share of the points that a true partner should get which is enough; in whole tables, a point more in round 1.
     """
-    later: float = 0.5
+    later: float = 0.45
     """The same in later rounds, around matches."""
     rare_rows: tuple[int, int] = (2, 20)
     """Own rows up to which a word is worth 3 points, and 2, when the rarest are asked for."""

@@ -49,7 +49,7 @@ stride.
 """
 _WORDS, _BACK, _SUMMED = 0.3, 0.4, 0.004
 """In rotations: a ciphertext as words, words as a ciphertext, a summand of a product of matrices."""
-_MOST_ROTATED = 1 << 30
+_MOST_ROTATED = 800 << 20
 """Bytes of rotated record ciphertexts that are held at once: those of one batch."""
 _RANGES: dict[str, tuple[int, int]] = {"records": (1, 1_000_000)} | {
     found.field: (found.setting.least, found.setting.most)

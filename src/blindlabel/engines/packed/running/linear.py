@@ -29,7 +29,7 @@ from blindlabel.engines.packed.running import native, periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
-_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 1 << 27, 1 << 28
+_MOST_SUMS, _MOST_SUMS_BY_NUMPY = 84 << 20, 1 << 28
 """Bytes of sums that are held at once, unless one ciphertext has more. NumPy cuts all words anew for each lot."""
 
 
@@ -78,6 +78,7 @@ def products(
         sums = periodic.sums(ring, layout, patterns.reshape(-1, batch.shape[0], layout.stride), batch)
         for one in sums.reshape(len(some), steps.giants, *sums.shape[1:]):
             yield _folded(ring, layout, steps, _horner(ring, steps, batch, one, (zero, keys)), keys)
+        del sums, one  # large: not two lots at a time
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
