@@ -452,7 +452,7 @@ EVERYWHERE = {"title": 1.0, "authors": 1.0}
 
 
 def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() -> None:
-    """A number where titles have none."""
+    """Two letters where names have initials ("hv" for "h v"), and a number where titles have none."""
     profiles = profiles_of(PAPERS, ["title", "authors"])
     priors = Priors()
 
@@ -462,6 +462,7 @@ def test_leftovers_are_relied_on_less_than_what_their_attribute_usually_holds() 
         [one] = weigh_all([(Found(Needle("has_word", word), kind, (attribute,), word), 2)], given)
         return one.partner
 
+    assert partner("word", "hv", "authors") == pytest.approx(priors.half * partner("word", "jagadish", "authors"))
     assert partner("word", "of", "title") == partner("word", "objects", "title")
     assert priors.half < partner("number", "3426", "title") / priors.most < 1
 

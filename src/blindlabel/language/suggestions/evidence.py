@@ -167,8 +167,11 @@ def chance_of(found: Found, rows: int, given: Circumstances) -> float:
     chance = {"number": priors.most, "initial": priors.half}.get(kind, priors.word)
     if kind == "word" and rows <= 1:
         chance += (priors.single_word - chance) * given.doubtful
+    several = [profiles[name] for name in found.attributes if profiles[name].kind == "text"]
+    if kind == "word" and len(found.word) < SHORTEST_PART:  # it may be two initials: "hv" for "h v"
+        chance *= 1 - (1 - priors.half) * min(1.0, min(one.initials for one in several) / priors.usual)
     if kind == "number":  # where few values have one, it is a leftover
-        share = max(profiles[name].numbers for name in found.attributes if profiles[name].kind == "text")
+        share = max(one.numbers for one in several)
         chance *= priors.half + (1 - priors.half) * min(1.0, share / priors.usual)
     chance *= min(1.0, priors.usual_length * profiles[best].words / max(1, given.lengths[best]))
     coded = max(profiles[name].identifiers for name in found.attributes)
