@@ -481,8 +481,8 @@ def test_a_word_in_one_row_only_is_relied_on_like_others_unless_such_words_look_
 
     assert partner(1) == partner(2)
     doubtful = priors.single_word / priors.word
-    assert partner(1, singles_misspelt=priors.usual) == pytest.approx(doubtful * partner(2))
-    assert doubtful * partner(2) < partner(1, singles_misspelt=priors.usual / 2) < partner(2)
+    assert partner(1, singles_misspelt=priors.singles_misspelt) == pytest.approx(doubtful * partner(2))
+    assert doubtful * partner(2) < partner(1, singles_misspelt=priors.singles_misspelt / 2) < partner(2)
     spelt = 1 - priors.usual  # the whole table is misspelt often, however few such words look so
     assert partner(1, spelt=spelt) == pytest.approx(doubtful * partner(2, spelt=spelt))
 

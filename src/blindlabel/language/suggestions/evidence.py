@@ -96,7 +96,7 @@ class Circumstances:
     @property
     def doubtful(self) -> float:
         """How far a word in one own row only may be misspelt: 0 to 1."""
-        return max(self.misspelt, min(1.0, self.singles_misspelt / self.priors.usual))
+        return max(self.misspelt, min(1.0, self.singles_misspelt / self.priors.singles_misspelt))
 
 
 def weigh_all(found: Sequence[tuple[Found, int]], given: Circumstances) -> list[Evidence]:

@@ -17,6 +17,8 @@ class Priors:
     """A word, a year, an identifier."""
     single_word: float = 0.62
     """A word that no other row of the table has, where many such words look misspelt."""
+    singles_misspelt: float = 0.15
+    """Where this share of them does, they are many; the fewer do, the more such a word is a word like any other."""
     piece: float = 0.8
     """A piece of an identifier; a whole number: an age, a quantity, a size."""
     most: float = 0.97
