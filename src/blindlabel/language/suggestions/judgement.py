@@ -245,8 +245,10 @@ class Verdict:
         return self._filled(_WORDS[self.kind][1])
 
     def _filled(self, words: str) -> str:
-        count = self.own.others
-        return words.format(n=count, s="" if count == 1 else "s", rows=max(0, self.own.rows - 1), chance=self.chance)
+        count, chance = self.own.others, self.chance
+        if self.kind in ("others", "relatives", "few") and chance == CHANCES[2].words:
+            chance += " (strict)"
+        return words.format(n=count, s="" if count == 1 else "s", rows=max(0, self.own.rows - 1), chance=chance)
 
     @property
     def detail(self) -> str:

@@ -82,6 +82,7 @@ def ask(study: PeopleStudy, participant: str, page: Page) -> None:
     page.get_by_role("link", name="To the records").click()
     expect(page.get_by_text(f"{participant} for owner-")).to_be_visible()
     page.locator(".row-open").first.click()
+    expect(page.get_by_role("region", name="Your record")).to_be_visible()
     page.keyboard.press("Alt+g")
     expect(page.locator(".why")).to_contain_text("must have all of them")
     page.keyboard.press("Control+s")
