@@ -196,6 +196,7 @@ def test_two_people_in_two_browsers_are_told_of_each_other_by_name(browser: Brow
         ada.get_by_role("button", name="Go on with what stands there").click()
         expect_question(ada, surname)
         ada.keyboard.press("Alt+n")
+        expect(ada.get_by_role("heading", name=workspace.records()[2].id)).to_be_visible()
         ada.keyboard.press("Alt+g")
         expect(ada.locator(".why")).to_contain_text("Suggested")
         ada.keyboard.press("Alt+l")
