@@ -26,8 +26,8 @@ them. A test compares docs/prevalence.json, which `blindlabel experiment prevale
 """
 LATER = (
     "Matches that were agreed only in later rounds are right less often. With suggested questions, on uniform samples"
-    f" of four pairs of tables whose truth is known, {FIRST_RIGHT[0]} of {FIRST_RIGHT[1]} that were agreed in round 1 were"
-    f" right, and {LATER_RIGHT[0]} of {LATER_RIGHT[1]} that were agreed later."
+    f" of four pairs of tables whose truth is known, {FIRST_RIGHT[0]} of {FIRST_RIGHT[1]} that were agreed in round 1"
+    f" were right, and {LATER_RIGHT[0]} of {LATER_RIGHT[1]} that were agreed later."
 )
 NOT_RECALL = "Agreement is not recall: a pair that the questions of both sides miss is agreed on, as no match."
 
