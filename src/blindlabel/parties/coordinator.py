@@ -3,7 +3,7 @@ that opens anything: it compares two lists.
 
 Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
 leaves, and an interrupted step is done again from what is saved. Work takes seconds, and each step gives the same
-whoever does it: two processes may do it at once, and it is saved once (docs/decisions/0117).
+whoever does it: two processes may do it at once, and it is saved once (docs/decisions/0009).
 """
 
 from __future__ import annotations

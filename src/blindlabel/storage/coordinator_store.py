@@ -211,7 +211,7 @@ class CoordinatorStore:
         row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind}
         more = {"wire": signed.wire, "received": now, "size": _size(signed)}
         insert = self._insert(tables.incoming).values(**row, **more)
-        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the very same
+        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the same
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
