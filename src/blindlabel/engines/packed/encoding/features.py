@@ -300,8 +300,10 @@ def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
     master = np.zeros((rows, count + 1), dtype=np.uint64)  # the product of (x - point), lowest coefficient first
     master[:, 0] = 1
     for i in range(count):
-        lower = np.pad(master[:, : i + 1], [(0, 0), (1, 0)])
-        master[:, : i + 2] = reduced(lower + (np.uint64(modulus) - points[:, i : i + 1]) * master[:, : i + 2])
+        lower = np.zeros((rows, i + 2), dtype=np.uint64)
+        lower[:, 1:] = master[:, : i + 1]
+        lower += (np.uint64(modulus) - points[:, i : i + 1]) * master[:, : i + 2]
+        master[:, : i + 2] = reduced(lower)
     slope = np.zeros_like(points)  # the derivative of the product at each point
     for k in range(count, 0, -1):
         slope = reduced(slope * points + np.uint64(k) * master[:, k : k + 1])

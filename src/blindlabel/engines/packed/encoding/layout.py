@@ -1,8 +1,8 @@
 """Where records are: in batches, with their features in ciphertexts. Pure arithmetic, all public.
 
 A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
-stretches of `stride` = degree / block, and every ciphertext of a batch holds so many features of each record, but for a
-margin that stays empty; `chunks` ciphertexts hold them all.
+stretches of `stride` = degree / block, whose first places, the `margin`, may stay empty. Every ciphertext of a batch
+holds as many features of each record as there are places left; `chunks` ciphertexts hold them all.
 """
 
 from __future__ import annotations
