@@ -28,7 +28,6 @@ from blindlabel_lab.experiments.datasets import (
 )
 from blindlabel_lab.experiments.quality import Plan, oracles_of, quality, run_sample
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.tables import table_of
 from blindlabel_lab.experiments.simulation import (
     ThroughEngine,
     Wording,
@@ -39,6 +38,7 @@ from blindlabel_lab.experiments.simulation import (
     terms_for,
 )
 from blindlabel_lab.experiments.strategies import STRATEGIES
+from blindlabel_lab.experiments.tables import table_of
 
 
 class Scripted:
