@@ -30,6 +30,8 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import PERSON, Line, OwnRecord, Store
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters
+from blindlabel.protocol.messages import Message, Pairing, Signed, Truth, sign
+from blindlabel.protocol.shape import COORDINATOR, Blob, Locked
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
@@ -160,6 +162,14 @@ def _part_of_the_surname(store: Store, own: OwnRecord) -> str:
 
 DISAGREEING = Asking(_part_of_the_surname)
 """Anna asks for the first letter of the surname, everybody else for nearly all of it: there are several rounds."""
+
+
+def naming(blob: Blob, study: str, owner: str, number: int = 99) -> Signed:
+    """A message to an owner that names a body; its signature is none."""
+    pairing = Pairing(peer="berta", enriched=(), labels=Locked(blob=blob, key="ab" * 32), aside=(), tallies=())
+    return sign(
+        Message(study, COORDINATOR, owner, 0, number, Truth(reason="agreed", pairings=(pairing,))), lambda _: b"s" * 64
+    )
 
 
 def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[OwnerParty]:
