@@ -158,6 +158,36 @@ def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded()
     assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
 
 
+def drives(*, unit: str = "gb", other: str = "") -> list[Record]:
+    """Drives of forty makers, in two sizes each; the second of the first maker is of another size."""
+    names = [f"{one}{two}disk" for one in "bcdfg" for two in "aeiouxyz"]
+    rows = [(name, (16, 32, 64, 128)[(number + step) % 4]) for number, name in enumerate(names) for step in (0, 1)]
+    told = [f"{name} portable drive {size}{unit} usb" for name, size in rows]
+    told[1] = f"{names[0]} portable drive {other or f'32{unit}'} usb"
+    return records([{"name": text, "maker": text.split(" ")[0]} for text in told])
+
+
+def excluded_for_the_first(table: list[Record], functions: set[str] | None = None) -> list[tuple[object, ...]]:
+    asked = Suggester(table, ["name", "maker"], functions=functions, matching=AROUND_MATCHES).suggest(table[0], 3).chain
+    return [(atom.function, *atom.arguments) for (atom,) in asked.exclusions]
+
+
+def test_a_size_that_a_like_row_has_in_place_of_the_records_is_excluded() -> None:
+    """Also of a maker's things that this table has not."""
+    table = drives()
+    assert excluded_for_the_first(table) == [("has_word", "32gb")]
+    loose = Suggester(table, ["name", "maker"], matching=AROUND_MATCHES).suggest(table[0], 3).chain
+    assert loose.fits(Record.of({"name": "badisk drive 16gb", "maker": "badisk"}))
+    assert not loose.fits(Record.of({"name": "badisk portable drive 32gb usb red", "maker": "badisk"}))
+
+
+def test_a_size_is_excluded_only_in_place_of_another_and_where_several_rows_have_it() -> None:
+    assert excluded_for_the_first(drives(unit="")) == [("has_word", "32")]
+    for other in ("16gb 32", "16gb 32gb", "33gb"):  # another kind of number, one more, one that no other row has
+        assert ("has_word", other.split(" ")[-1]) not in excluded_for_the_first(drives(other=other))
+    assert not excluded_for_the_first(drives(), {"is_in"})
+
+
 def test_no_such_word_is_excluded_in_one_text_nor_where_too_few_or_too_many_rows_have_it() -> None:
     table = editions()
     alone = [Record.of({"name": one.attributes["name"]}) for one in table]
