@@ -1,4 +1,4 @@
-"""Suggested questions: always valid, deterministic, from the own table alone, and good enough to label with."""
+"""Suggested questions: always valid, deterministic, from the owner's table alone, and good enough to label with."""
 
 from __future__ import annotations
 
@@ -158,13 +158,15 @@ def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded()
     assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
 
 
+SIZES = (16, 32, 64, 128, 256, 512, 20, 40, 80, 160, 250, 500)
+
+
 def drives(*, unit: str = "gb", other: str = "") -> list[Record]:
-    """Drives of forty makers, in two sizes each; the second of the first maker is of another size."""
-    names = [f"{one}{two}disk" for one in "bcdfg" for two in "aeiouxyz"]
-    rows = [(name, (16, 32, 64, 128)[(number + step) % 4]) for number, name in enumerate(names) for step in (0, 1)]
-    told = [f"{name} portable drive {size}{unit} usb" for name, size in rows]
-    told[1] = f"{names[0]} portable drive {other or f'32{unit}'} usb"
-    return records([{"name": text, "maker": text.split(" ")[0]} for text in told])
+    """Drives of forty makers, two sizes of each; `other` is what the second of the first maker has for its size."""
+    names = [f"{one}{two}soft" for one in "bcdfg" for two in "aeiouxyz"]
+    sizes = [(name, f"{SIZES[(number + step) % 12]}{unit}") for number, name in enumerate(names) for step in (0, 1)]
+    sizes[1] = (names[0], other or sizes[1][1])
+    return records([{"name": f"{name} office drive {size}", "maker": f"{name} inc"} for name, size in sizes])
 
 
 def excluded_for_the_first(table: list[Record], functions: set[str] | None = None) -> list[tuple[object, ...]]:
@@ -173,12 +175,12 @@ def excluded_for_the_first(table: list[Record], functions: set[str] | None = Non
 
 
 def test_a_size_that_a_like_row_has_in_place_of_the_records_is_excluded() -> None:
-    """Also of a maker's things that this table has not."""
+    """So it keeps out what this table has not got, too, where it is of that size."""
     table = drives()
     assert excluded_for_the_first(table) == [("has_word", "32gb")]
     loose = Suggester(table, ["name", "maker"], matching=AROUND_MATCHES).suggest(table[0], 3).chain
-    assert loose.fits(Record.of({"name": "badisk drive 16gb", "maker": "badisk"}))
-    assert not loose.fits(Record.of({"name": "badisk portable drive 32gb usb red", "maker": "badisk"}))
+    assert loose.fits(Record.of({"name": "basoft drive 16gb", "maker": "basoft"}))
+    assert not loose.fits(Record.of({"name": "basoft drive 32gb red", "maker": "basoft inc"}))
 
 
 def test_a_size_is_excluded_only_in_place_of_another_and_where_several_rows_have_it() -> None:
@@ -244,7 +246,7 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
     assert "asked before" in second.why
 
 
-def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
+def test_a_suggestion_fits_few_rows_of_its_table_and_one_that_was_too_loose_is_not_asked_again() -> None:
     made = generate("persons", Size(600, 300), 4)
     rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
     suggester = Suggester(
@@ -394,7 +396,7 @@ def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
 
 
 def looser_until_the_end(suggester: Suggester, source: str, record: Record) -> int | None:
-    """The lowest bar that looser variants of a question come to; None where there is no looser one."""
+    """The lowest bar that looser variants of a question come to; None if there is no looser one."""
     formula, lowest = Question(source).formula, None
     assert formula is not None
     variant = suggester.looser(formula, record)
@@ -554,7 +556,7 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
     assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
 
 
-def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
+def test_an_exclusion_says_how_many_rows_it_keeps_out() -> None:
     sentences = [Reason("", 0, "exclusion", rows, rows, 12).sentence for rows in (0, 1, 1200)]
     assert [sentence.partition(" (")[2] for sentence in sentences] == [
         "in no row of your table)",
@@ -669,7 +671,7 @@ def test_names_and_ages_are_excluded_as_words_where_that_is_encoded(single_attri
 
 
 def test_questions_about_persons_name_the_other_members_of_their_household() -> None:
-    """Generated persons, damaged: without the exclusions, twice as many other own rows would fit."""
+    """Generated persons, damaged: without the exclusions, twice as many other rows of the table would fit."""
     rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
     suggester = Suggester(
         rows, PERSON_ATTRIBUTES, functions=("is_in", "has_word"), single_attributes=False, matching=0.5

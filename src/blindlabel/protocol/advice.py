@@ -5,7 +5,7 @@ Every sentence names the figures that it rests on; without figures nothing is sa
 
 1. Another round is worth what the last later round was worth: the share of its open pairs that it settled. Below
    `LITTLE` it is not worth its questions. Until one later round is settled, nothing is known, and nothing is said.
-2. A record seldom has more than one partner, so questions that say yes to more than one record each, on average, are
+2. A record rarely has more than one partner, so questions that say yes to more than one record each, on average, are
    too loose whatever the pairs are. So are questions that were set aside.
 3. A kappa below `FAIR` in the first round says that the two sides' questions hardly mean the same pairs.
 4. Matches agreed in later rounds are counted separately: see `LATER`.
@@ -20,10 +20,14 @@ from blindlabel.protocol.figures import Tally
 
 FAIR = 0.4
 LITTLE = 1 / 3
+FIRST_RIGHT, LATER_RIGHT = (660, 800), (33, 56)
+"""How many matches agreed in round 1, and how many agreed later, were right in trials, each with the number of all of
+them. A test compares docs/prevalence.json, which `blindlabel experiment prevalence` writes.
+"""
 LATER = (
-    "Matches that were agreed only in later rounds are right far less often. With suggested questions, on four pairs of"
-    " tables whose truth is known, 87 to 100 of 100 that were agreed in round 1 were right, 29 to 68 in round 2, and 24"
-    " to 35 in round 3."
+    "Matches that were agreed only in later rounds are right less often. With suggested questions, on uniform samples"
+    f" of four pairs of tables whose truth is known, {FIRST_RIGHT[0]} of {FIRST_RIGHT[1]} that were agreed in round 1"
+    f" were right, and {LATER_RIGHT[0]} of {LATER_RIGHT[1]} that were agreed later."
 )
 NOT_RECALL = "Agreement is not recall: a pair that the questions of both sides miss is agreed on, as no match."
 
@@ -37,10 +41,27 @@ def so_far(rounds: Sequence[Tally]) -> list[Tally]:
     return list(accumulate(rounds, added))
 
 
-def agreed_of_all(tally: Tally) -> float | None:
-    """Share of all pairs with equal answers, in percent; those that were not compared are not agreed on."""
+def agreed_of_all(tally: Tally) -> str:
+    """Share of all pairs with equal answers, rounded down, so that 100 % are all of them. Those that were not compared
+    are not agreed on.
+    """
     every = tally.pairs + tally.loose
-    return 100.0 * tally.agreed / every if every else None
+    if not every:
+        return "–"
+    return "100 %" if tally.agreed == every else f"{1000 * tally.agreed // every / 10} %"
+
+
+def of_round(rounds: Sequence[Tally]) -> str:
+    """What the last of these rounds did to the pairs that were open. Kappa and AC1 are of all pairs until then: those
+    of a few hard pairs would look like collapse.
+    """
+    last, now = rounds[-1], so_far(rounds)[-1]
+    figures = ["–" if figure is None else f"{figure:.3f}" for figure in (now.kappa, now.ac1)]
+    return (
+        f"{last.agreed:,} of {last.pairs + last.loose:,} open pairs agreed, {last.both:,} as"
+        f" {'a match' if last.both == 1 else 'matches'}; of all pairs {agreed_of_all(now)}, kappa {figures[0]}, AC1"
+        f" {figures[1]}"
+    )
 
 
 def headline(rounds: Sequence[Tally]) -> str:
@@ -76,7 +97,7 @@ def _of_first(total: Tally, pairings: Mapping[str, Tally], asked: Mapping[str, i
             if asked.get(owner, 0) and yes > asked[owner]:
                 said.append(
                     f"In round 1, {owner}'s {asked[owner]:,} questions said yes to {yes:,} pairs,"
-                    f" {yes / asked[owner]:.1f} each. A record seldom has more than one partner, so they are too"
+                    f" {yes / asked[owner]:.1f} each. A record rarely has more than one partner, so they are too"
                     " loose: ask for more points."
                 )
     if total.loose:

@@ -1,7 +1,9 @@
-"""What it says about another record that it has a needle. For the record: how probably a true partner has it, against
-how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row
-that the points let pass. Where that row has an identifier, a year or a name that the record lacks, the other record
-must not have that; where it has none, a number or word in place of one of the record's ("16gb", "professional").
+"""What a needle says about another record that has it.
+
+For the record: how probably a true partner has it, and how probably something that could be mistaken for the record
+has it too. Against the record: what points to another row that the points let pass. If that row has an identifier, a
+year or a name that the record lacks, the other record must not have that; if it has none, a number or a word in place
+of one of the record's ("32gb" for "16gb", "professional" for "home").
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Evidence:
 
     found: Found
     rows: int
-    """Own rows that have it, this one included."""
+    """Rows of the table that have it, this one included."""
     partner: float
     """How probably a true partner has it."""
     mistaken: float
@@ -79,7 +81,7 @@ class Circumstances:
     spelt: float = 1.0
     """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
     singles_misspelt: float = 0.0
-    """The share of words in one own row only that look misspelt."""
+    """Of the words that only one row has, the share that look misspelt."""
     household: frozenset[str] = frozenset()
     """What members of a household share, where the criteria speak of one person."""
     near: Sequence[Texts] = ()
@@ -96,7 +98,7 @@ class Circumstances:
 
     @property
     def doubtful(self) -> float:
-        """How far a word in one own row only may be misspelt: 0 to 1."""
+        """How likely a word that only one row has is misspelt: 0 to 1."""
         return max(self.misspelt, min(1.0, self.singles_misspelt / self.priors.singles_misspelt))
 
 
@@ -184,32 +186,31 @@ def chance_of(found: Found, rows: int, given: Circumstances) -> float:
 
 MISSPELT_BY = 2
 SLOWLY = 4
-"""How slowly more own rows must have a word that is excluded, the more words may be misspelt."""
+"""How slowly more rows must have a word that is excluded, the more words may be misspelt."""
 
 
 def set_apart(
     texts: Texts, row: Texts, rows_having: Callable[[str], int], given: Circumstances, asking: Asking
 ) -> list[Found]:
     """Numbers in a text (a size) that a row has in place of the record's, then words in place of its words, the rarest
-    first, where several own rows have either: the more, the more doubtful words are, for a damaged row is often about
-    the same thing as one that says more.
+    first, where several rows have either: the more, the more doubtful words are, for a damaged row is often about the
+    same thing as one that says more.
     """
     theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
     mine = {word for text in texts.values() for word in words_in_order(text)}
     own = mine - theirs.keys()
-    if not any(len(word) >= SHORTEST_PART and rows_having(word) >= SEVERAL for word in own):
-        return []
+    says = any(len(word) >= SHORTEST_PART and rows_having(word) >= SEVERAL for word in own)
     least, most = SEVERAL / max(1e-9, 1 - given.doubtful**SLOWLY), given.priors.commonest * given.rows
     found: list[Found] = []
     for word, name in theirs.items():
-        kind, where = kind_of(word, asking.units), None if asking.whole else name
-        if least <= rows_having(word) <= most and kind == "word":
-            if SHORTEST_MIXED <= len(word) <= asking.limits.needle_length and not any(word in one for one in mine):
-                found.append(Found(Needle("is_in", word, where), kind, (name,), word))
-        elif least <= rows_having(word) <= most and kind == "number" and word not in mine:
-            instead = [one for one in own if one in words_in_order(texts[name]) and unit_of(one) == unit_of(word)]
-            counted = any(kind_of(one, asking.units) == "number" for one in instead)
-            if counted and 1 < len(word) <= asking.limits.needle_length and given.profiles[name].kind == "text":
+        kind, where, longest = kind_of(word, asking.units), None if asking.whole else name, asking.limits.needle_length
+        if not least <= rows_having(word) <= most or not 1 < len(word) <= longest:
+            continue
+        if kind == "word" and says and len(word) >= SHORTEST_MIXED and not any(word in one for one in mine):
+            found.append(Found(Needle("is_in", word, where), kind, (name,), word))
+        elif kind == "number" and word not in mine and given.profiles[name].kind == "text":
+            instead = [one for one in words_in_order(texts[name]) if one in own and unit_of(one) == unit_of(word)]
+            if any(kind_of(one, asking.units) == "number" for one in instead):
                 found.append(Found(Needle("has_word", word, where), kind, (name,), word))
     allowed = (one for one in found if one.needle.function in asking.functions)
     return sorted(allowed, key=lambda one: (one.kind == "word", rows_having(one.word), one.word))
@@ -223,16 +224,17 @@ class Naming:
     years: frozenset[str]
     """The attributes that hold a year."""
     spelt: bool
-    """Whether words are seldom misspelt."""
+    """Whether words are rarely misspelt."""
     telling: frozenset[str] = frozenset()
     """Where they are not: the attributes that tell siblings apart, as far as that is known."""
 
     def otherwise(self, texts: Texts, row: Texts, *, identified: bool) -> list[Found]:
-        """What names another row and not the record, best first: identifiers, years where the record has another,
-        single words (a given name) where the record has another, and numbers that tell siblings apart (an age). A price
-        or a quantity names nothing. Nothing where the row may be about the same thing: where words are often misspelt,
-        the row must differ where siblings do (in the given name) or, where that is not known, in two things. Where the
-        record has no identifier (not `identified`), another's says nothing: it may be the record's own, left out.
+        """What names another row and not the record, best first: identifiers; years and single words (a given name) if
+        the record has others; and numbers that tell siblings apart (an age). A price or a quantity names nothing.
+
+        Nothing is named if the row may be about the same thing: in a table with many misspelt words, it must differ in
+        what tells siblings apart (the given name) or, if that is not known, in two things. If the record has no
+        identifier (not `identified`), another's says nothing: it may be the record's own, left out.
         """
         found = needles_of(row, self.years, self.asking)
         single = [

@@ -48,7 +48,7 @@ from blindlabel.language.suggestions.profiles import (
     units_of,
 )
 from blindlabel.language.suggestions.suggestion import Reason, Suggestion
-from blindlabel.language.suggestions.weighing import Weighed, bar, looser, plainly, stricter, weigh
+from blindlabel.language.suggestions.weighing import Weighed, bar, by_rarity, looser, stricter, weigh
 from blindlabel.language.words import words_in_order
 
 
@@ -60,9 +60,9 @@ class JudgedRecord:
     rarest: tuple[Weighed, ...]
     """Other conditions, for when both sides have disagreed over these."""
     near: Sequence[Texts]
-    """The nearest rows of the table that are other things, the likest first."""
+    """The nearest rows of the table that are other things, the most similar first."""
     speaking: Callable[[int], tuple[list[Found], list[Found]]]
-    """What names each of them, by its place, and not the record (nothing where it may be about the same thing); and
+    """What names each of them, by its place, and not the record (nothing if it may be about the same thing); and
     what sets it apart, where nothing names it.
     """
 
@@ -155,7 +155,7 @@ class Suggester:
         return sorted(self.attributes, key=lambda name: (len(set(texts[name])), sum(map(len, texts[name]))))
 
     def _sibling_of(self, texts: Texts) -> Texts | None:
-        """The likest own row that is another thing of the same family."""
+        """The most similar row that is another thing of the same family."""
         like = (self._texts_at(one.row) for one in self._nearest(texts) if LIKE <= one.likeness < self._priors.nearly)
         return next(like, None)
 
@@ -181,22 +181,20 @@ class Suggester:
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little stricter than this one, which a person may have written, or None if there is none, or
-        where it is no chain.
+        """A question a little stricter than this one, which a person may have written; None if there is none, or if it
+        is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
-        changed = None if points is None else stricter(points, self._points(judged, 1).conditions)
+        changed = points and stricter(points, self._points(judged, 1).conditions)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one, or None if there is none, where one condition would be enough that
-        is no identifier of its own, or where it is no chain.
+        """A question a little looser than this one; None if there is none, if one condition that is no identifier of
+        its own would then be enough, or if it is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
         known = self._known(judged)
-        changed = (
-            None if points is None else looser(points, lambda one: all(self._decides(a, known) for a in one.atoms))
-        )
+        changed = points and looser(points, lambda one: all(self._decides(atom, known) for atom in one.atoms))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Question, record: Record) -> Verdict:
@@ -293,7 +291,7 @@ class Suggester:
                 return named, []
             return [], set_apart(texts, near[place], self.rarity, given, self._asking)
 
-        weighed, rarest = (way(evidence, most, priors, self.places) for way in (weigh, plainly))
+        weighed, rarest = (way(evidence, most, priors, self.places) for way in (weigh, by_rarity))
         return JudgedRecord(weighed, rarest, near, speaking)
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts]) -> Circumstances:
@@ -335,7 +333,7 @@ class Suggester:
         return [one for one in near if sorted(self._texts_at(one.row).values()) != itself][:most]
 
     def _rows_having(self, found: Found) -> int:
-        """Own rows with the word. Where it stands in no other row, an identifier is counted inside other words too,
+        """Rows with the word. Where it stands in no other row, an identifier is counted inside other words too,
         where it would be found.
         """
         atom = found.needle.atom(self._case)
@@ -349,7 +347,7 @@ class Suggester:
         return {call_of(one.found.needle.atom(self._case), plain=True): one for one in evidence}
 
     def _decides(self, atom: Atom, known: Mapping[str, Evidence]) -> bool:
-        """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that one own row has."""
+        """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that only one row has."""
         one = known.get(call_of(atom, plain=True))
         if one is not None:
             return one.unique
