@@ -29,7 +29,7 @@ from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
-from blindlabel_lab.simulation import vectors, vectors_in_state
+from blindlabel_lab.simulation import vectors
 from blindlabel_lab.simulation.vectors import COORDINATOR, identity_of, join_of, token_of, wire_of
 from support.asynchronous import finished
 
@@ -48,7 +48,7 @@ def test_vectors_are_many_distinct_and_what_the_script_makes() -> None:
     assert len(entries) >= 150
     assert len({wire_of(entry) for entry in AT_COORDINATOR["vectors"]}) == len(AT_COORDINATOR["vectors"])
     assert {entry["error"] for entry in entries} - {None} <= set(ALL)
-    made = vectors_in_state.documents()
+    made = vectors.documents()
     assert made["to-coordinator"] == AT_COORDINATOR and made["to-owner"] == AT_OWNER
 
 

@@ -22,7 +22,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import blocking, comparing, labels, messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel_lab.gates import ciphertexts
-from blindlabel_lab.simulation import vectors, vectors_in_state
+from blindlabel_lab.simulation import vectors
 
 TERMS = Terms(attributes=("name",))
 
@@ -39,9 +39,7 @@ class Target:
 
 def targets() -> list[Target]:
     """Everything that reads what others wrote, without a network."""
-    wires = tuple(
-        vectors.wire_of(entry) for document in vectors_in_state.documents().values() for entry in document["vectors"]
-    )
+    wires = tuple(vectors.wire_of(entry) for document in vectors.documents().values() for entry in document["vectors"])
     questions = (
         b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n',
         b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n',
