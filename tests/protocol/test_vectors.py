@@ -23,6 +23,7 @@ from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.refusals import ALL, MalformedMessage, ProtocolError, TooEarly
+from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
@@ -30,7 +31,7 @@ from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation import vectors
-from blindlabel_lab.simulation.vectors import COORDINATOR, identity_of, join_of, token_of, wire_of
+from blindlabel_lab.simulation.vectors import identity_of, join_of, token_of, wire_of
 from support.asynchronous import finished
 
 FOLDER = Path(__file__).parent.parent / "vectors"

@@ -13,10 +13,10 @@ import pytest
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
-from blindlabel.protocol.facts import StudyState, blob_of, new_state, with_owner
+from blindlabel.protocol.facts import StudyState, new_state, with_owner
 from blindlabel.protocol.interfaces import Moved
 from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import COORDINATOR
+from blindlabel.protocol.shape import COORDINATOR, blob_of
 from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore
 from support.patience import Patience
 from support.study_parties import small_agreement

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -96,6 +96,15 @@ def result_json(document: Any) -> None:
     """The one JSON document of a command."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
+
+
+def answer(json: bool, document: Any, lines: Iterable[str]) -> None:
+    """The result of a command: its one JSON document, or these lines for a person."""
+    if json:
+        result_json(document)
+    else:
+        for line in lines:
+            result(line)
 
 
 def is_meant(question: str, option: str = "--yes") -> bool:

@@ -19,6 +19,7 @@ from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.output import (
     AS_LOG,
     JsonFlag,
+    answer,
     is_meant,
     log_happened,
     log_to_stderr,
@@ -42,7 +43,6 @@ from blindlabel.cli.owner_looking import (
     table,
 )
 from blindlabel.cli.owner_questions import annotators, log_app, questions_app
-from blindlabel.cli.rekeying import owner_rekey
 from blindlabel.cli.stores import (
     Authority,
     ClientCertificate,
@@ -51,6 +51,7 @@ from blindlabel.cli.stores import (
     Unasked,
     Via,
     WorkspaceFolder,
+    owner_rekey,
     passphrase,
     workspace_at,
 )
@@ -509,11 +510,8 @@ def pilot(
 
     workspace = workspace_at(at)
     level = take_pilot(workspace, suggester_for(workspace), known)
-    if json:
-        result_json({"pairs": level.pairs, "shift": level.shift})
-    else:
-        result(f"Set by {level.pairs} pairs: {level.in_words}")
-        say(level.sentence)
+    answer(json, {"pairs": level.pairs, "shift": level.shift}, [f"Set by {level.pairs} pairs: {level.in_words}"])
+    say(level.sentence)
 
 
 @app.command("delete")

@@ -367,7 +367,7 @@ def _with_needles(node: tree.Expression, needles: Mapping[tuple[int, int], str])
     """The expression with the needles as they are looked for."""
     if isinstance(node, tree.Call):
         arguments = tuple(
-            tree.Text(needles[id(node), place], one.span)
+            tree.Text(needles[id(node), place], span=one.span)
             if (id(node), place) in needles
             else _with_needles(one, needles)
             for place, one in enumerate(node.arguments)

@@ -83,16 +83,8 @@ def render(diagnostic: Diagnostic, source: str, name: str = "question") -> str:
 
 def _visible(line: str) -> str:
     """Control characters, which would move the cursor or be lost, as one visible character each."""
-    return "".join(
-        (
-            " "
-            if character == "\t"
-            else character
-            if character.isprintable() or character == " "
-            else "\N{REPLACEMENT CHARACTER}"
-        )
-        for character in line
-    )
+    shown = line.replace("\t", " ")
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in shown)
 
 
 # Syntax errors

@@ -20,7 +20,6 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import (
     Loaded,
     MessageSigner,
@@ -32,7 +31,7 @@ from blindlabel.protocol.interfaces import (
     Traffic,
 )
 from blindlabel.protocol.messages import Signed
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, blob_of
 from blindlabel.protocol.standing import Heard, Life, heard_after
 from blindlabel.storage import journal_points
 from blindlabel.storage.database import next_life

@@ -25,10 +25,10 @@ from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.invitation import join_proof, token_hash
+from blindlabel.protocol.invitation import proved_join, token_hash
 from blindlabel.protocol.labels import LOCK_BYTES
 from blindlabel.protocol.messages import Body, Message
-from blindlabel.protocol.shape import COORDINATOR, Blob, Locked, canonical
+from blindlabel.protocol.shape import COORDINATOR, Blob, Locked, blob_of, canonical
 
 BODY = b"blindlabel vectors: as long as a sealed list of nine hashes. ".ljust(sealed_size("listed", 9 * 8), b".")
 SHORT = BODY[:-1]
@@ -52,7 +52,7 @@ def identity_of(name: str) -> Identity:
 
 def facts_hash(name: str) -> bytes:
     """Thirty-two bytes that stand for a name."""
-    return bytes.fromhex(facts.blob_of(f"vector {name}".encode()).hash)
+    return bytes.fromhex(blob_of(f"vector {name}".encode()).hash)
 
 
 def token_of(name: str) -> str:
@@ -85,8 +85,7 @@ def join_of(agreement: Agreement, name: str, **changes: Any) -> messages.Join:
         "signing_key": bytes(key_of(name).verify_key).hex(),
         "token_hash": token_hash(token_of(name)),
     } | changes
-    proof = join_proof(bytes(key_of(f"invitation-{name}")), agreement.hash, name, *values.values())
-    return messages.Join(**values, proof=proof)
+    return proved_join(bytes(key_of(f"invitation-{name}")), agreement.hash, name, **values)
 
 
 def signed_text(text: bytes, by: str) -> bytes:
@@ -240,7 +239,7 @@ def malformed(kind: str, what: str, wire: bytes) -> Vector:
 
 def blob() -> Blob:
     """The body that all vectors name."""
-    return facts.blob_of(BODY)
+    return blob_of(BODY)
 
 
 def documents() -> dict[str, dict[str, Any]]:
@@ -349,7 +348,7 @@ def _contents(agreement: Agreement, from_anna: Any, digest: str) -> Iterator[Vec
         values: dict[str, Any] = {"peer": "berta", "answers": digest, "blob": blob()} | changes
         return signed(from_anna(1, 6, messages.Opened(**values)))
 
-    short = facts.blob_of(SHORT)
+    short = blob_of(SHORT)
 
     yield ruled("answers", "for a round that has not begun", answers(2), "early")
     yield ruled("answers", "for no round", answers(0), "round")
