@@ -23,7 +23,6 @@ from blindlabel.cli.output import (
     result,
     result_json,
     say,
-    shown,
     sure,
     with_noun,
 )
@@ -374,18 +373,16 @@ def status(
 
 def _lines(one: StudyStanding) -> Iterator[str]:
     """How a study stands, and what has been given away so far, beside the most that the agreement allows."""
+    from blindlabel.protocol.figures import of_round
+
     agreement = one.agreement
     ended = f"over ({one.ended})" if one.ended else f"in round {one.round} of {agreement.rounds}"
     yield f"{one.name} ({one.study[:12]}, {agreement.encoding.engine}): {ended}"
     if agreement.deadline and not one.ended:
         passed = ", which has passed: `coordinator close` ends the study as it stands" if one.overdue else ""
         yield f"  to be done by {agreement.deadline}{passed}"
-    for round_ in one.history:
-        if round_.settled:
-            total = round_.total
-            agreed = f"{total.agreed} of {total.pairs} pairs agreed ({shown(total.percent, '.1f')} %)"
-            figures = f"{total.both} matches, kappa {shown(total.kappa)}, AC1 {shown(total.ac1)}"
-            yield f"  round {round_.round}: {agreed}, {figures}"
+    for number in range(1, len(one.settled) + 1):
+        yield f"  round {number}: {of_round(one.settled[:number])}"
     for pairing, sample in one.parts.items():
         for part, words in ((sample.uniform, "both drawn uniformly"), (sample.by_keys, "one or both by blocking keys")):
             counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"

@@ -121,10 +121,27 @@ def so_far(rounds: Sequence[Tally]) -> list[Tally]:
     return list(accumulate(rounds, added))
 
 
-def agreed_of_all(tally: Tally) -> float | None:
-    """Share of all pairs with equal answers, in percent; those that were not compared are not agreed on."""
+def agreed_of_all(tally: Tally) -> str:
+    """Share of all pairs with equal answers, rounded down, so that 100 % are all of them. Those that were not compared
+    are not agreed on.
+    """
     every = tally.pairs + tally.loose
-    return 100.0 * tally.agreed / every if every else None
+    if not every:
+        return "–"
+    return "100 %" if tally.agreed == every else f"{1000 * tally.agreed // every / 10} %"
+
+
+def of_round(rounds: Sequence[Tally]) -> str:
+    """What the last of these rounds did to the pairs that were open. Kappa and AC1 are of all pairs until then: those
+    of a few hard pairs would look like collapse.
+    """
+    last, now = rounds[-1], so_far(rounds)[-1]
+    figures = ["–" if figure is None else f"{figure:.3f}" for figure in (now.kappa, now.ac1)]
+    return (
+        f"{last.agreed:,} of {last.pairs + last.loose:,} open pairs agreed, {last.both:,} as"
+        f" {'a match' if last.both == 1 else 'matches'}; of all pairs {agreed_of_all(now)}, kappa {figures[0]}, AC1"
+        f" {figures[1]}"
+    )
 
 
 def headline(rounds: Sequence[Tally]) -> str:

@@ -59,9 +59,8 @@ def _bar(number: int, tally: Tally) -> str:
             drawn.append(f'<rect class="{kind}" x="{x:.1f}" y="{y + 4}" width="{width * scale:.1f}" height="24"/>')
             x += width * scale
     kappa = "–" if tally.kappa is None else f"{tally.kappa:.2f}"
-    agreed = agreed_of_all(tally)
-    percent = "–" if agreed is None else f"{agreed:.1f} %"
-    drawn.append(f'<text class="quiet" x="{_LEFT + room + 10}" y="{y + 20}">{percent}, kappa {kappa}</text>')
+    words = f"{agreed_of_all(tally)}, kappa {kappa}"
+    drawn.append(f'<text class="quiet" x="{_LEFT + room + 10}" y="{y + 20}">{words}</text>')
     return "".join(drawn)
 
 
