@@ -334,11 +334,9 @@ def annotate(
     """
     from blindlabel.cli.serving import annotate as open_app
 
-    where: dict[str, Any] = {"port": port, "browsers": browsers, "address": address, "host": host, "header": header}
-    if address and port is None and not host.startswith("/"):
-        where["port"] = 8471
-    if proxy:
-        where["proxies"] = tuple(proxy)
+    served_at = 8471 if address and port is None and not host.startswith("/") else port
+    where: dict[str, Any] = {"port": served_at, "browsers": browsers, "address": address, "host": host}
+    where |= {"header": header} | ({"proxies": tuple(proxy)} if proxy else {})
     open_app(at, browser=not no_browser and not address, run=run, **where)
 
 
@@ -410,11 +408,15 @@ def run(
     said = Reaching(via, ca, proxy, client_certificate, insecure)
     with workspace.locked_for("owner run"), reporting(workspace) as report:
         working, patience = Working(workers, cluster=cluster), 4.0 if once else 30.0
-        with _party(workspace, said, working, report, patience) as owner, _kept_reason(workspace):
-            if hand_in:
-                look({task.record: task.question for task in open_tasks(workspace) if task.question is not None})
-                workspace.hand_in()
-            over = take_turns(owner, source, once=once, tell=say)
+        with _party(workspace, said, working, report, patience) as owner:
+            try:
+                if hand_in:
+                    look({task.record: task.question for task in open_tasks(workspace) if task.question is not None})
+                    workspace.hand_in()
+                over = take_turns(owner, source, once=once, tell=say)
+            except (InputError, OutsideError) as error:  # the web app says why it stopped
+                workspace.say("stopped", 0.0, str(error))
+                raise
     if over:
         say(f"The study is over. Write the ground truth with `blindlabel export {at}`.")
     elif once:
@@ -438,16 +440,6 @@ def _tell_news(workspace: Workspace, happened: Happened) -> None:
     elif happened.what == "handed in" and happened.facts["questions"]:
         asked = with_noun(int(str(happened.facts["questions"])), "question", "questions")
         say(f"Round {happened.facts['round']} is handed in, with {asked}.")
-
-
-@contextmanager
-def _kept_reason(workspace: Workspace) -> Iterator[None]:
-    """Keep the reason why `owner run` stopped where the web app reads it."""
-    try:
-        yield
-    except (InputError, OutsideError) as error:
-        workspace.say("stopped", 0.0, str(error))
-        raise
 
 
 def _say_what_to_carry(workspace: Workspace) -> None:

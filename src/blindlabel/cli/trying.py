@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, answer, phases, progress_bar, result, result_json, say
+from blindlabel.cli.output import JsonFlag, Phases, answer, progress_bar, result, result_json, say
 from blindlabel.cli.stores import agreement_in, read_agreement
 from blindlabel.errors import InputError
 
@@ -111,7 +111,6 @@ def check(
     attributes: Annotated[
         str | None, Option(help="The records' attributes, separated by commas. Default: any.")
     ] = None,
-    needle: Annotated[int, Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     agreement: Annotated[
@@ -122,13 +121,12 @@ def check(
     """Check questions: errors and warnings with line, column, and what to do. The exit code is 1 if there is an
     error.
     """
-    from blindlabel.language import Limits, render
+    from blindlabel.language import render
     from blindlabel.parties.questions import check_by_default, check_question
 
     names = attribute_list(attributes)
-    limits = Limits(needle_length=needle)
     recipe = recipe_given(prepare, types)
-    read: Callable[[str], Question] = partial(check_by_default, attributes=names, limits=limits, recipe=recipe)
+    read: Callable[[str], Question] = partial(check_by_default, attributes=names, recipe=recipe)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
     documents = []
@@ -191,7 +189,7 @@ def try_(
     asked = _usable(name, source, agreed, table.attributes, recipe).usable()
     prepared = recipe.rows(table, table.attributes)
     with progress_bar() as bar:
-        working = Working(workers, phases(bar))
+        working = Working(workers, Phases(bar, together=True).show)
         answers = ask(chosen, [asked], prepared, table.attributes, lowered=recipe.lowered, working=working)[0]
     pairs = [{"id": own, "answer": bool(yes)} for own, yes in zip(table.ids, answers, strict=True)]
     width = max(len(own) for own in table.ids)
