@@ -1,4 +1,4 @@
-"""Suggested questions: always valid, deterministic, from the own table alone, and good enough to label with."""
+"""Suggested questions: always valid, deterministic, from the owner's table alone, and good enough to label with."""
 
 from __future__ import annotations
 
@@ -364,7 +364,7 @@ def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
 
 
 def looser_until_the_end(suggester: Suggester, source: str, record: Record) -> int | None:
-    """The lowest bar that looser variants of a question come to; None where there is no looser one."""
+    """The lowest bar that looser variants of a question come to; None if there is no looser one."""
     formula, lowest = Question(source).formula, None
     assert formula is not None
     variant = suggester.looser(formula, record)
@@ -639,7 +639,7 @@ def test_names_and_ages_are_excluded_as_words_where_that_is_encoded(single_attri
 
 
 def test_questions_about_persons_name_the_other_members_of_their_household() -> None:
-    """Generated persons, damaged: without the exclusions, twice as many other own rows would fit."""
+    """Generated persons, damaged: without the exclusions, twice as many other rows of the table would fit."""
     rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
     suggester = Suggester(
         rows, PERSON_ATTRIBUTES, functions=("is_in", "has_word"), single_attributes=False, matching=0.5

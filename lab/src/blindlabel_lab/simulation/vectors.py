@@ -466,7 +466,7 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     yield ruled("relay", "records for somebody else", relayed(replace(inner, receiver="clara")), "receiver")
     yield ruled("relay", "too few records", relayed(replace(inner, body=few)), "content")
     yield ruled(
-        "relay", "something else than records", relayed(replace(inner, body=join_of(agreement, "berta"))), "malformed"
+        "relay", "something other than records", relayed(replace(inner, body=join_of(agreement, "berta"))), "malformed"
     )
     yield ruled("relay", "no message", sent(1, messages.Relay(message="hello")), "malformed")
     yield ruled("relay", "records of another round", relayed(replace(inner, round=2)), "content")
