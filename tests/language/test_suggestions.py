@@ -214,7 +214,7 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
     assert "asked before" in second.why
 
 
-def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
+def test_a_suggestion_fits_few_rows_of_its_table_and_one_that_was_too_loose_is_not_asked_again() -> None:
     made = generate("persons", Size(600, 300), 4)
     rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
     suggester = Suggester(
@@ -524,7 +524,7 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
     assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
 
 
-def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
+def test_an_exclusion_says_how_many_rows_it_keeps_out() -> None:
     sentences = [Reason("", 0, "exclusion", rows, rows, 12).sentence for rows in (0, 1, 1200)]
     assert [sentence.partition(" (")[2] for sentence in sentences] == [
         "in no row of your table)",

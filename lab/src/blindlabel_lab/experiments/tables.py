@@ -206,10 +206,14 @@ def _prevalence(document: Document) -> Table:
         ["set", "pairs", "matches", '"match" right', "true pairs found", "right by round", "published kind: right, F"]
     ]
     for name, one in document["datasets"].items():
-        shares = [_three(one["right"]), _three(one["found"]), " ".join(map(_three, one["right_by_round"]))]
+        shares = [_three(one["right"]), _three(one["found"]), ", ".join(map(_of, one["by_round"]))]
         beside = f"{_three(one['published']['precision'])}, {_three(one['published']['f_strict'])}"
         rows.append([name, f"{one['pairs']:,}", f"{one['matches']:,}", *shares, beside])
     return rows
+
+
+def _of(round: Mapping[str, int]) -> str:
+    return f"{round['right']} of {round['labelled']}"
 
 
 def _three(share: float | None) -> str:
@@ -350,7 +354,8 @@ def _computation(document: Document) -> Table:
     rows = [
         _cells(
             "characters | questions | agreement | packed engine, s (spread) | published circuit here, s | "
-            "gates, needle in clear, s | published circuit / packed (spread) | published, serial, s | "
+            "gates, needle in clear, s | published circuit / packed (spread) | "
+            "with keys, encrypting and opening | published, serial, s | "
             "a round, both directions, MB"
         )
     ]
@@ -365,6 +370,7 @@ def _computation(document: Document) -> Table:
                 _with_spread(row["packed_seconds"], row["packed_spread"]),
                 *("not run" if cell is None else _readable(cell) for cell in cells),
                 _with_spread(row["ratio"], row["ratio_spread"]),
+                "not run" if row["ratio_of_all"] is None else _readable(row["ratio_of_all"]),
                 "" if published is None else _readable(published),
                 "not run" if moved is None else f"{2 * sum(moved.values()) / 1e6:.1f}",
             ]
