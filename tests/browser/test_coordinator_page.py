@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.study import standing
-from blindlabel.protocol.advice import headline, so_far
+from blindlabel.protocol.figures import headline, so_far
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport import server_limits
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
