@@ -147,8 +147,16 @@ def test_bar_of_clicked_words_is_above_every_other_row_and_at_least_half() -> No
 def test_difference_between_two_questions_is_said_in_words() -> None:
     before = Chain((word("a", 4), word("b")), 5)
     after = Chain((word("a", 3), word("c", 2)), 4)
-    assert editing.difference(before, after) == 'without "b"; with "c" (2); "a" 4 → 3; enough: 5 → 4'
+    assert editing.difference(before, after) == editing.summary(after), "the whole, where that is shorter"
+    assert editing.difference(before, replace(before, bar=4)) == "enough: 5 → 4"
+    assert editing.difference(replace(before, bar=4), after) == 'without "b"; with "c" (2)' + '; "a" 4 → 3'
+    barred = replace(before, exclusions=((Atom("is_in", ("x",), View()),),))
+    assert (
+        editing.difference(before, barred) == 'not: "x"' and editing.difference(barred, before) == 'no longer not: "x"'
+    )
     assert editing.difference(before, before) == "the same"
+    as_word = Condition(((Atom("has_word", ("b",), View()),),), 1)
+    assert editing.difference(before, replace(before, conditions=(word("a", 4), as_word))) == "written differently"
 
 
 def test_the_best_version_is_likely_found_and_lets_nobody_pass() -> None:

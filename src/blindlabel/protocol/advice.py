@@ -43,17 +43,20 @@ def agreed_of_all(tally: Tally) -> float | None:
     return 100.0 * tally.agreed / every if every else None
 
 
-def headline(rounds: Sequence[Tally]) -> str:
-    """What has become of all pairs so far: matches by when they were agreed, other settled pairs, and the rest."""
+def headline(rounds: Sequence[Tally], *, over: bool = False) -> str:
+    """What has become of all pairs so far, or in the end: matches by when they were agreed, other settled pairs, and
+    the rest.
+    """
     if not rounds:
         return ""
     now = so_far(rounds)[-1]
-    first, later = rounds[0].both, now.both - rounds[0].both
+    first, later, left = rounds[0].both, now.both - rounds[0].both, now.disagreed + now.loose
     apart = f" ({first:,} agreed in round 1, {later:,} later)" if later else ""
-    matches = f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}"
+    one = left == 1
+    rest = ("was discarded" if one else "were discarded") if over else ("is not settled" if one else "are not settled")
     return (
-        f"{matches} and {now.neither:,} settled as no match; {now.disagreed + now.loose:,} of"
-        f" {now.pairs + now.loose:,} pairs are not settled."
+        f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}, {now.neither:,} settled as no match;"
+        f" {left:,} of {now.pairs + now.loose:,} pairs {rest}."
     )
 
 

@@ -253,8 +253,6 @@ class Annotation:
             self.close()
         elif name == "view":
             self._pane.switch()
-        elif name == "question":
-            self._pane.focus()
         elif name == "unsure":
             self._own.toggle_unsure()
         elif name.startswith("option-"):
@@ -274,9 +272,7 @@ class Annotation:
             return
         record, question = self._record, written.text
         if not question.strip():
-            tell(
-                "There is nothing to save yet: click a word of your record, or let a question be suggested.", "problem"
-            )
+            tell("There is nothing to save yet: click a word of your record, or ask for a suggestion.", "problem")
             return
         checked = self._cache.check(question)
         verdict = await self._verdict_of(checked, question)
@@ -353,7 +349,7 @@ class Annotation:
         """Show versions of the question side by side."""
         task = self.seat.task(self._record) if self._record is not None else None
         if task is None or not question.strip() or self._why_fixed(task.record):
-            tell("There is nothing to compare yet: write a question, or let one be suggested.", "problem")
+            tell("There is nothing to compare yet: write a question, or ask for a suggestion.", "problem")
         else:
             await self._choices.show(self._cache.record(task.record), task, fixed=False, mine=question)
 

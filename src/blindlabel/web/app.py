@@ -217,7 +217,7 @@ class CachedWorkspace:
 
 
 def _blank(checked: Question) -> Question:
-    hint = "Click a word of your record, or let one be suggested."
+    hint = "Click a word of your record, or ask for a suggestion."
     return checked.refused(error("blank", "There is no question yet.", NOWHERE, hint), alone=True)
 
 

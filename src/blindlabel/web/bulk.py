@@ -376,7 +376,7 @@ class ApplyPattern(Review):
             self._field = (
                 ui.textarea(label="Pattern", value=f"ret is_in({first}, $r)").props("outlined autogrow").classes("code")
             )
-            with ui.row():
+            with ui.element("div").classes("actions"):
                 self._all = ui.checkbox("Also records that have a question or draft already")
                 button("Preview", self._preview)
 

@@ -15,7 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from blindlabel.errors import InputError
 
 LIST_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "this page")}
+    {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "all keys")}
 )
 KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -94,6 +94,13 @@ def counted(number: float, noun: str) -> str:
     return f"{round(number):,} {noun}{'' if round(number) == 1 else 's'}"
 
 
+def time_left(seconds: float | None) -> str:
+    """The words that follow how far something is; empty if nothing is known."""
+    if seconds is None:
+        return ""
+    return ", less than a minute left" if seconds < 60 else f", about {counted(seconds / 60, 'minute')} left"
+
+
 def text(tag: str, content: str, classes: str = "") -> TextElement:
     """An element with nothing but text."""
     element = TextElement(tag=tag, text=content)
@@ -138,6 +145,12 @@ def key_button(label: str, action: str, handler: Callable[[], Any], look: str = 
         if key := {**LIST_KEYS, **KEYS}.get(action):
             text("kbd", key[0])
     return made
+
+
+def reveal(element: Element) -> None:
+    """Show an element, and bring it into view: what a key has brought must not stand below the window."""
+    element.set_visibility(True)
+    element.run_method("scrollIntoView", {"block": "nearest"})
 
 
 UNDO_SECONDS = 12.0

@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.guard import SESSION, TOKEN, Door, Guard
 from blindlabel.web.owner_page import OwnerPage
-from blindlabel.web.plots import agreement_plot, rounds_of_owner
+from blindlabel.web.pages import STYLE, agreement_plot, rounds_of_owner, said_as_page
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
@@ -65,6 +66,8 @@ def create_app(app: OwnerApp) -> FastAPI:
     _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
+    for one in (api, framework):
+        one.add_exception_handler(404, partial(said_as_page, style=STYLE))
     framework.add_static_files("/static", _STATIC)
     ui.run_with(
         api,

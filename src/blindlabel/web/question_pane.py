@@ -26,7 +26,7 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, reveal, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
@@ -103,10 +103,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         """Put the cursor at a place."""
         self.run_method("go", start)
 
-    def focus(self) -> None:
-        """Put the cursor into the editor."""
-        self.run_method("focusEditor")
-
     def listen(self, *, annotating: bool) -> None:
         """Which keys are heard: those of the annotation or those of the list. It reaches the browser together with what
         is shown, so that no key is lost that is pressed as soon as it appears.
@@ -114,10 +110,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         if self._props["annotating"] != annotating:
             self._props["annotating"] = annotating
             self.update()
-
-    def focus_element(self, selector: str) -> None:
-        """Put the focus on another element of the page."""
-        self.run_method("focusElement", selector)
 
 
 def offered_functions(workspace: Workspace) -> set[str]:
@@ -295,7 +287,7 @@ class TruthPane:
         none = "" if truth.is_right else "Nothing that the app offers does better."
         self._better_text.text = none if chain is None else f"A better one: {sentence_of(chain, own.prepared)}"
         self._take.set_visibility(chain is not None)
-        self._root.set_visibility(True)
+        reveal(self._root)
 
 
 VIEW = "web_view"
@@ -369,10 +361,7 @@ class QuestionPane:
 
     def focus(self) -> None:
         """Put the cursor where the person writes."""
-        if self._as_points:
-            self.editor.focus_element(".points-new")
-        else:
-            self.editor.focus()
+        self.editor.run_method("focusElement", ".points-new" if self._as_points else ".cm-content")
 
     # What is shown
 

@@ -137,7 +137,7 @@ class RecordList:
     def _columns(self) -> list[dict[str, Any]]:
         columns: list[dict[str, Any]] = [
             {"name": "state", "label": "State", "kind": "state", "width": "5.4rem"},
-            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.2rem"},
+            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.7rem"},
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
         records = self._cache.records

@@ -36,8 +36,8 @@ Stretch = tuple[int, int]
 WHY: dict[Back, str] = {
     "": "the round could not be used",
     "disagreed": "the two sides disagreed",
-    "loose": "its question was too loose: it said yes to too many records",
-    "kept": "another owner's question was too loose. Yours stands and is asked once more",
+    "loose": "its question said yes to too many records",
+    "kept": "another owner's question said yes to too many records. Yours stands and is asked once more",
 }
 
 

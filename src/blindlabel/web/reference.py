@@ -84,7 +84,7 @@ def syntax(workspace: Workspace) -> list[tuple[str, str]]:
         ("$name = …", "keeps something for later lines"),
         ("# …", "a comment"),
     ]
-    case = "Records are in lower case, so write what you look for small." if lowered else "lower(…) ignores the case."
+    case = "Records are in lower case, so use lower case." if lowered else "lower(…) ignores the case."
     found.append(("here", f"{case} A text to look for has at most {limits.needle_length} characters."))
     return found
 

@@ -1,15 +1,53 @@
-"""Agreement over the rounds as a picture (SVG), for both the owner's app and the coordinator's page. It suits light and
-dark themes.
+"""What the owner's app and the coordinator's page have in common: plain pages made on the server (signing in, and what
+went wrong), and agreement over the rounds as a picture (SVG). All suit light and dark themes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
+
+import jinja2
+from fastapi.exception_handlers import http_exception_handler
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from blindlabel.protocol.advice import agreed_of_all
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.owner_rules import OwnerState
+
+# Pages
+
+_HERE = Path(__file__).parent
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+)
+STYLE = (_HERE / "browser" / "coordinator.css").read_text("utf-8")
+"""For pages whose browser may not fetch any file yet."""
+
+
+def page(template: str, *, style: str = "", **values: Any) -> str:
+    """A page from one of our templates, with everything escaped; with `style` in it, or else with the style sheet."""
+    return _TEMPLATES.get_template(template).render(style=style, **values)
+
+
+async def said_as_page(request: Request, error: Exception, *, style: str = "") -> Response:
+    """What went wrong, as a page for a person at a browser, who can do nothing with JSON; programs get that."""
+    assert isinstance(error, HTTPException)
+    if error.status_code < 400 or "text/html" not in request.headers.get("accept", ""):
+        return await http_exception_handler(request, error)
+    content = error.detail if error.detail != "Not Found" else "There is no such page."
+    made = page("message.html", style=style, title="This does not work", content=content, home="/")
+    return HTMLResponse(made, error.status_code, error.headers)
+
+
+# The picture
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 44, 84, 150
 _STYLE = """
