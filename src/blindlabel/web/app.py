@@ -11,17 +11,12 @@ records a person writes the question that is asked. If somebody else is asked fi
 
 from __future__ import annotations
 
-import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from fastapi import Request
-
-from blindlabel.errors import InputError
 from blindlabel.export import AgreedTruth
 from blindlabel.export.truth import truths_of_owner
 from blindlabel.language import Question
@@ -31,15 +26,12 @@ from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
-from blindlabel.storage.round_questions import RoundProgress, task_of
+from blindlabel.storage.round_questions import RoundProgress, progress_of, task_of
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.practice import Practice, nearer, practice_folder
 
 # What all tabs share
-
-STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
-"""The states of a task, in the order of a round."""
 
 
 class CachedWorkspace:
@@ -127,28 +119,7 @@ class CachedWorkspace:
 
     def progress(self) -> RoundProgress:
         """How far this owner is, from memory."""
-        count = dict.fromkeys(STATES, 0)
-        for task in self.tasks.values():
-            count[task.state] += 1
-        rounds = self.state.rounds
-        return RoundProgress(
-            self.state.round,
-            self.workspace.agreement.rounds,
-            len(self.tasks),
-            count["open"],
-            count["draft"],
-            count["saved"],
-            bool(rounds) and rounds[-1].handed_in,
-            self.state.truth is not None,
-        )
-
-    def task(self, record: int) -> Task | None:
-        """What is to be asked about a record in this round, or None if it is not asked."""
-        return self.tasks.get(record)
-
-    def record(self, record: int) -> OwnRecord:
-        """One of the owner's records, by its place in the sample."""
-        return self.records[record]
+        return progress_of(self.workspace.agreement, self.state, list(self.tasks.values()))
 
     def source_before(self, record: int, text: str) -> str:
         """The source of a question that is kept as it was asked in the previous round; empty if it is a
@@ -299,7 +270,7 @@ class Seat:
     def _row(self, record: int) -> Row:
         task = self.task(record)
         assert task is not None
-        own, team = self.cache.record(record), self.cache.team
+        own, team = self.cache.records[record], self.cache.team
         verdict = self._judging.known_verdict(record, task.question)
         asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
         return Row(own, task, verdict, self.cache.mark(record), asked, self.cache.writer(record))
@@ -392,7 +363,7 @@ _BACK: dict[Back, str] = {"": "", "disagreed": "disagreed", "loose": "too loose"
 
 def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
     if sort == "state":
-        return (STATES[row.task.state],)
+        return (get_args(TaskState).index(row.task.state),)
     if sort == "verdict":
         return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.risk)
     if sort == "disagreed":
@@ -404,36 +375,6 @@ def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
     return (row.own.row[sort].casefold(),) if sort in row.own.row else ()
 
 
-# Files that a tab has handed over and that wait to be used: small, few, and forgotten once taken
-
-LARGEST_UPLOAD = 16 * 2**20
-_MOST_WAITING = 64
-
-
-class Uploads:
-    """What waits, by ticket."""
-
-    def __init__(self) -> None:
-        self._waiting: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
-
-    async def receive(self, name: str, request: Request) -> str:
-        """Keep a request's body under a new ticket."""
-        content = bytearray()
-        async for chunk in request.stream():
-            content += chunk
-            if len(content) > LARGEST_UPLOAD:
-                raise InputError(f"{name} is larger than {LARGEST_UPLOAD // 2**20} MB.")
-        ticket = secrets.token_urlsafe(12)
-        self._waiting[ticket] = (name, bytes(content))
-        while len(self._waiting) > _MOST_WAITING:
-            self._waiting.popitem(last=False)
-        return ticket
-
-    def take(self, tickets: Iterable[str]) -> list[tuple[str, bytes]]:
-        """The name and content of what was handed over."""
-        return [self._waiting.pop(ticket) for ticket in tickets if ticket in self._waiting]
-
-
 class OwnerApp:
     """One app over one workspace; of a study, or of a practice at the address `base`."""
 
@@ -442,7 +383,6 @@ class OwnerApp:
         self.cache = CachedWorkspace(workspace)
         self.judging = Judging(workspace) if practice is None else practice.judging
         self._practices: dict[str, OwnerApp] = {}
-        self.uploads = Uploads()
         self._judged = -1
         self._judging_now = threading.Lock()
 
@@ -488,6 +428,6 @@ class OwnerApp:
             if self._judged == self.cache.edition:
                 return
             self._judged = self.cache.edition
-            questions = [(task.record, task.question) for task in list(self.cache.tasks.values())]
-            questions += [(task.record, task.question) for task in list(self.cache.seconds.values())]
-            self.judging.judge_all((self.cache.record(record), text) for record, text in questions if text is not None)
+            for task in [*self.cache.tasks.values(), *self.cache.seconds.values()]:
+                if task.question is not None and self.cache.check(task.question).formula is not None:
+                    self.judging.verdict(self.cache.records[task.record], task.question)

@@ -145,7 +145,7 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        own_words = {"Keep it": "as it was asked", "Mine": "as you wrote it"}
+        own_words = {"Keep it": "as it was asked", "Mine": "as it is now"}
         return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
 
 

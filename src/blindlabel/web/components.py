@@ -38,16 +38,11 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """
 
 
-class FilePicker(Element, component="browser/file_picker.js"):
-    """Lets files be chosen; the handler gets tickets for what was uploaded, or a sentence about what went wrong."""
-
-    def __init__(self, label: str, accept: str, on_chosen: Callable[[list[str], str], Any]) -> None:
-        super().__init__()
-        self._props["label"] = label
-        self._props["accept"] = accept
-        self.on(
-            "chosen", lambda event: on_chosen([str(one) for one in event.args["tickets"]], str(event.args["problem"]))
-        )
+def show_in(element: Element, **props: Any) -> None:
+    """Let an element of ours show other things."""
+    for name, value in props.items():
+        element._props[name] = value
+    element.update()
 
 
 class EvidenceRows(Element, component="browser/evidence.js"):
@@ -64,8 +59,7 @@ class EvidenceRows(Element, component="browser/evidence.js"):
 
     def show(self, rows: Sequence[dict[str, Any]], more: str) -> None:
         """Show these rows, and how many there are beyond them."""
-        self._props["rows"], self._props["more"] = list(rows), more
-        self.update()
+        show_in(self, rows=list(rows), more=more)
 
 
 class ReviewCards(Element, component="browser/review_cards.js"):
@@ -84,9 +78,7 @@ class ReviewCards(Element, component="browser/review_cards.js"):
 
     def show(self, cards: Sequence[dict[str, Any]]) -> None:
         """Show other cards; none of them is selected yet."""
-        self._props["cards"] = list(cards)
-        self._props["edition"] += 1
-        self.update()
+        show_in(self, cards=list(cards), edition=self._props["edition"] + 1)
 
 
 def counted(number: float, noun: str) -> str:

@@ -7,7 +7,6 @@ privacy; the parties themselves are the real ones. Messages go through a folder.
 
 from __future__ import annotations
 
-import csv
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,32 +112,21 @@ class Rehearsal:
 
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
-    attributes = _attributes(tables[0])
-    recipe = Recipe.of(STEPS, types_of([read_table(table) for table in tables], Recipe(STEPS)))
+    read = [read_table(table) for table in tables]
+    attributes = list(read[0].attributes)
+    recipe = Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
+    rows = [record for table in read for record in recipe.rows(table, attributes)]
+    longest = 8 * (max(len(row.whole) for row in rows) // 8 + 1)  # rounded up, as people would agree on it
+    value = 8 * (max(len(text) for row in rows for text in row.attributes.values()) // 8 + 1)
+    lengths = {"record_length": longest, "attribute_length": min(value, longest)}
     settings: dict[str, Any] = {
         "criteria": CRITERIA if "given_name" in attributes else DEFAULT_CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
-        "encoding": {"engine": wanted.engine, **_lengths(tables, attributes, recipe)},
+        "encoding": {"engine": wanted.engine, **lengths},
         "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
-
-
-def _lengths(tables: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
-    """The lengths of the longest record and value, rounded up, as people would agree on them before a study."""
-    rows = [record for table in map(read_table, tables) for record in recipe.rows(table, attributes)]
-    record = max(len(row.whole) for row in rows)
-    value = max(len(text) for row in rows for text in row.attributes.values())
-    return {
-        "record_length": 8 * (record // 8 + 1),
-        "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1)),
-    }
-
-
-def _attributes(table: Path) -> list[str]:
-    with table.open(encoding="utf-8", newline="") as file:
-        return [name for name in next(csv.reader(file)) if name != "id"]
 
 
 def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:

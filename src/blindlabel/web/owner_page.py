@@ -14,7 +14,7 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.language.suggestions import RISKIEST, Verdict
+from blindlabel.language.suggestions import RISKIEST
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.access import Access, Session
 from blindlabel.storage.annotations import Team, Visit
@@ -158,12 +158,9 @@ class HandIn:
                 ui.element("ul"),
             ):
                 for record, verdict in dubious:
-                    self._build_dubious(record, verdict)
-
-    def _build_dubious(self, record: int, verdict: Verdict) -> None:
-        with ui.element("li"):
-            button(self._app.cache.record(record).id, lambda: self._go(record), "flat dense")
-            text("span", verdict.headline, f"chip chip-{verdict.level}")
+                    with ui.element("li"):
+                        button(cache.records[record].id, partial(self._go, record), "flat dense")
+                        text("span", verdict.headline, f"chip chip-{verdict.level}")
 
     def _buttons(self, main: tuple[str, Callable[[], Any]]) -> None:
         with ui.element("div").classes("actions"):
@@ -277,7 +274,7 @@ class OwnerPage:
             )
         self._show_all()
         ui.timer(1.0, self.tick)
-        self._first = record if record is not None and self._cache.task(record) is not None else None
+        self._first = record if record is not None and self._cache.tasks.get(record) is not None else None
         if not self._seat.name:
             self._naming.dialog.open()
         else:

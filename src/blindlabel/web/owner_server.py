@@ -18,7 +18,7 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from nicegui import ui
 from starlette.types import ASGIApp
 
@@ -55,13 +55,6 @@ def create_app(app: OwnerApp) -> FastAPI:
             raise HTTPException(404, "There is no such export.")
         headers = {"Content-Disposition": f'attachment; filename="ground-truth-{peer}-{format}.zip"'}
         return Response(archive_of(truth, format), media_type="application/zip", headers=headers)
-
-    @api.post("/upload")
-    async def upload(name: str, request: Request) -> Response:
-        try:
-            return PlainTextResponse(await app.uploads.receive(name, request))
-        except InputError as error:
-            return PlainTextResponse(str(error), 413)
 
     _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`

@@ -19,7 +19,7 @@ from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import KEYS
+from blindlabel.web.components import KEYS, show_in
 from blindlabel.web.judging import Judging
 from blindlabel.web.record_pane import asked_for, view_for
 
@@ -262,9 +262,7 @@ class PointsView(Element, component="browser/points_view.js"):
         own, judging = self._own, self._judging
         points = self._points or NOTHING
         shown = view_of(points, lambda asked: judging.others(own, asked) if own is not None else None, self._reasons)
-        for name, value in (shown | {"fixed": fixed, "problem": problem}).items():
-            self._props[name] = value
-        self.update()
+        show_in(self, fixed=fixed, problem=problem, **shown)
 
     def _written(self, points: Chain) -> str:
         return text_of(points, lowered=self._workspace.agreement.terms().case == "lower")
@@ -289,8 +287,7 @@ class PointsView(Element, component="browser/points_view.js"):
 
     def _offer(self, offer: dict[str, str] | None) -> None:
         """Offer to ask in pieces for what is too long for one condition; nothing is left out silently."""
-        self._props["offer"] = offer
-        self.update()
+        show_in(self, offer=offer)
 
     # What a person does
 

@@ -26,7 +26,7 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, reveal, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, reveal, show_in, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
@@ -108,8 +108,7 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         is shown, so that no key is lost that is pressed as soon as it appears.
         """
         if self._props["annotating"] != annotating:
-            self._props["annotating"] = annotating
-            self.update()
+            show_in(self, annotating=annotating)
 
 
 def offered_functions(workspace: Workspace) -> set[str]:
@@ -171,7 +170,7 @@ class VerdictPane:
             ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
-            self._imagined = EvidenceRows("Try", self._try)
+            self._imagined = EvidenceRows("Try", lambda place: self.tried.edit(self._shown[place].attributes))
             text("p", level_of(self._workspace).sentence, "quiet")
         self.tried = TriedPane(self._workspace)
 
@@ -197,14 +196,11 @@ class VerdictPane:
         self._rows.set_visibility(bool(verdict.also))
         if verdict.also:
             self._rows_title.text = f"{counted(verdict.others, 'other row')} of yours that it fits"
+            (records, ids), atoms = self._judging.rows, atoms_of(question.usable())
             self._evidence.show(
-                evidence_of(self._judging, verdict, question.usable()),
+                [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also],
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
-
-    def _try(self, place: int) -> None:
-        """Edit one of the imagined."""
-        self.tried.edit(self._shown[place].attributes)
 
 
 def capitals_of(formula: Formula, own: Record) -> str:
@@ -215,12 +211,6 @@ def capitals_of(formula: Formula, own: Record) -> str:
         if atom.view.case == "exact" and not evaluate(atom, own) and evaluate(ignoring, own):
             return f"Your record has {call_of(ignoring)}: only the capitals differ. lower(…) ignores them."
     return ""
-
-
-def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
-    """The rows that a question fits, with what it found in them."""
-    (records, ids), atoms = judging.rows, atoms_of(formula)
-    return [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also]
 
 
 def imagined_of(verdict: Verdict, own: Record) -> list[dict[str, Any]]:

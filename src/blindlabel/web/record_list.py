@@ -12,7 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from blindlabel.web.app import Filter, OwnerApp, Seat
-from blindlabel.web.components import button, counted, key_button, text
+from blindlabel.web.components import button, counted, key_button, show_in, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
@@ -30,9 +30,7 @@ class RecordTable(Element, component="browser/record_table.js"):
 
     def show(self, columns: list[dict[str, Any]], rows: list[dict[str, Any]], shape: dict[str, Any]) -> None:
         """Show one page."""
-        for name, value in ({"columns": columns, "rows": rows} | shape).items():
-            self._props[name] = value
-        self.update()
+        show_in(self, columns=columns, rows=rows, **shape)
 
 
 class RecordList:
@@ -159,7 +157,7 @@ class RecordList:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
         if {self._cache.writer(record) for record in self._cache.tasks} - {"", self.seat.name}:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
-        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
+        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "5.8rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
 
 
