@@ -83,7 +83,7 @@ def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browse
         study.workspace("anna").remember("practice_offered_to Ada Byron", "")
         page.reload()
         expect(page.locator(".practice")).to_be_visible()
-        page.keyboard.press("n")
+        open_record(page, 0)
         page.keyboard.press("Alt+g")
         expect(page.locator(".why")).to_contain_text("Suggested")
         page.keyboard.press("Control+s")
