@@ -58,8 +58,8 @@ def test_pace_is_that_of_the_person(workspace: Workspace) -> None:
     log = Annotations(workspace)
     for record in range(3):
         log.saved(log.opened("Ada", 1, record), "ret true", PERSON, None, "always")
-    assert owner_page.seconds_left(log.latest("Ben"), "Ben", 5) is None
-    left = owner_page.seconds_left(log.latest("Ada"), "Ada", 5)
+    assert owner_page.seconds_left(log.latest("Ben"), 5) is None
+    left = owner_page.seconds_left(log.latest("Ada"), 5)
     assert left is not None and left < 60 and time_left(left) == ", less than a minute left"
     assert time_left(840) == ", about 14 minutes left" and time_left(None) == ""
 

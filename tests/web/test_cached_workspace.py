@@ -115,11 +115,11 @@ def test_next_unwritten_follows_the_list_goes_round_and_ends(seat: Seat) -> None
 def test_rows_are_searched_filtered_and_sorted(workspace: Workspace, seat: Seat) -> None:
     seat.save(2, "ret true")
     own = seat.cache.records[5]
-    assert [row.own.record for row in seat.rows(search=own.id)] == [5]
-    assert [row.own.record for row in seat.rows(search=f"{own.row['surname'].upper()} {own.id}")] == [5]
-    assert [row.own.record for row in seat.rows(shown="saved")] == [2]
-    assert seat.rows(sort="state", descending=True)[0].own.record == 2
-    names = [row.own.row["surname"].casefold() for row in seat.rows(sort="surname")]
+    assert seat.listed(search=own.id) == [5]
+    assert seat.listed(search=f"{own.row['surname'].upper()} {own.id}") == [5]
+    assert seat.listed(shown="saved") == [2]
+    assert seat.listed(sort="state", descending=True)[0] == 2
+    names = [seat.cache.records[record].row["surname"].casefold() for record in seat.listed(sort="surname")]
     assert names == sorted(names)
 
 

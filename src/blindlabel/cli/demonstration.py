@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
+from blindlabel.web.local_study import free_port
 
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
@@ -87,7 +87,8 @@ def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> di
     made = generate("persons", Size(plan.rows, int(SHARED * plan.rows)), plan.seed)
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
-    address, port = _free_address()
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
     coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     invitations = coordinator.create(to_text(agreement), address)
     tell(
@@ -152,13 +153,6 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
             "unless": 0,
         },
     )
-
-
-def _free_address() -> tuple[str, int]:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return f"http://127.0.0.1:{port}", port
 
 
 class Processes:

@@ -39,8 +39,7 @@ def so_far(rounds: Sequence[Tally]) -> list[Tally]:
 
 def agreed_of_all(tally: Tally) -> float | None:
     """Share of all pairs with equal answers, in percent; those that were not compared are not agreed on."""
-    every = tally.pairs + tally.loose
-    return 100.0 * tally.agreed / every if every else None
+    return 100.0 * tally.agreed / tally.asked if tally.asked else None
 
 
 def headline(rounds: Sequence[Tally], *, over: bool = False) -> str:
@@ -50,13 +49,13 @@ def headline(rounds: Sequence[Tally], *, over: bool = False) -> str:
     if not rounds:
         return ""
     now = so_far(rounds)[-1]
-    first, later, left = rounds[0].both, now.both - rounds[0].both, now.disagreed + now.loose
+    first, later, left = rounds[0].both, now.both - rounds[0].both, now.unsettled
     apart = f" ({first:,} agreed in round 1, {later:,} later)" if later else ""
     one = left == 1
     rest = ("was discarded" if one else "were discarded") if over else ("is not settled" if one else "are not settled")
     return (
         f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}, {now.neither:,} settled as no match;"
-        f" {left:,} of {now.pairs + now.loose:,} pairs {rest}."
+        f" {left:,} of {now.asked:,} pairs {rest}."
     )
 
 
@@ -99,11 +98,11 @@ def _of_next(rounds: Sequence[Tally], asked: Sequence[Mapping[str, int]]) -> lis
     if len(rounds) < 2 or len(asked) <= len(rounds):
         return []
     last, questions = rounds[-1], sum(asked[len(rounds)].values())
-    compared, left = last.pairs + last.loose, last.disagreed + last.loose
-    if not compared or last.agreed / compared >= LITTLE:
+    if not last.asked or last.agreed / last.asked >= LITTLE:
         return []
+    expected = last.unsettled * last.agreed / last.asked
     return [
-        f"Round {len(rounds)} settled {last.agreed:,} of {compared:,} open pairs. At that rate the next one asks"
-        f" {questions:,} questions and settles about"
-        f" {left * last.agreed / compared:.0f} of {left:,}: consider closing the study (blindlabel coordinator close)."
+        f"Round {len(rounds)} settled {last.agreed:,} of {last.asked:,} open pairs. At that rate the next one asks"
+        f" {questions:,} questions and settles about {expected:.0f} of {last.unsettled:,}: consider closing the study"
+        " (blindlabel coordinator close)."
     ]

@@ -49,6 +49,16 @@ class Tally(Shape):
         return self.first_only + self.second_only
 
     @property
+    def asked(self) -> int:
+        """The number of pairs that were asked about, compared or not."""
+        return self.pairs + self.loose
+
+    @property
+    def unsettled(self) -> int:
+        """Pairs that are not agreed on, compared or not."""
+        return self.disagreed + self.loose
+
+    @property
     def percent(self) -> float | None:
         """Share of pairs with equal answers, in percent."""
         return 100.0 * self.agreed / self.pairs if self.pairs else None

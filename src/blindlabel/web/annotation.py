@@ -407,7 +407,9 @@ class Annotation:
             return
         if not self._pane.points.click(word, attribute):
             lowered = self._app.workspace.agreement.terms().case == "lower"
-            self._pane.editor.insert(term_text(asked_for(word, attribute, self._app.workspace), plain=lowered))
+            self._pane.editor.run_method(
+                "insert", term_text(asked_for(word, attribute, self._app.workspace), plain=lowered)
+            )
 
     # The verdict
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -21,7 +21,7 @@ from blindlabel.export import AgreedTruth
 from blindlabel.export.truth import truths_of_owner
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
-from blindlabel.language.suggestions import RISKIEST, Verdict
+from blindlabel.language.suggestions import RISKIEST
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
@@ -197,36 +197,6 @@ def _blank(checked: Question) -> Question:
 Filter = Literal["all", "mine", "open", "draft", "saved", "unsure"]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the list."""
-
-    own: OwnRecord
-    task: Task
-    verdict: Verdict | None
-    mark: Mark
-    asked: str
-    """Who is asked about it, if that is one person."""
-    writer: str
-    """Who wrote the text that is there."""
-
-    def to_json(self) -> dict[str, object]:
-        """As the browser gets it."""
-        return {
-            "record": self.own.record,
-            "id": self.own.id,
-            "values": [" ".join(value.split()) for value in self.own.row.values()],
-            "state": self.task.state,
-            "verdict": self.verdict.brief if self.verdict else "",
-            "level": self.verdict.level if self.verdict else "",
-            "disagreed": _BACK[self.task.back],
-            "unsure": self.mark.unsure,
-            "note": self.mark.note,
-            "asked": self.asked,
-            "writer": self.writer,
-        }
-
-
 class Seat:
     """One person who annotates."""
 
@@ -247,17 +217,46 @@ class Seat:
 
     # The list
 
-    def rows(
+    def listed(
         self, search: str = "", shown: Filter = "all", sort: str = "record", descending: bool = False
-    ) -> list[Row]:
-        """The tasks of the round as lines of the list. `sort` is a column of ours or an attribute."""
+    ) -> list[int]:
+        """The records of the round that a list shows, in its order. `sort` is a column of ours or an attribute."""
         words = search.casefold().split()
-        found = [
-            self._row(record)
-            for record in self.cache.tasks
-            if self._is_shown(record, shown) and self.cache.has_words(record, words)
-        ]
-        return sorted(found, key=lambda row: (*_sort_key(row, sort), row.own.record), reverse=descending)
+        found = [one for one in self.cache.tasks if self._is_shown(one, shown) and self.cache.has_words(one, words)]
+        return sorted(found, key=lambda record: (*self._sort_key(record, sort), record), reverse=descending)
+
+    def _sort_key(self, record: int, sort: str) -> tuple[object, ...]:
+        task, own = self.task(record), self.cache.records[record]
+        assert task is not None
+        if sort == "state":
+            return (get_args(TaskState).index(task.state),)
+        if sort == "verdict":
+            verdict = self._judging.known_verdict(record, task.question)
+            return (len(RISKIEST), 0) if verdict is None else (RISKIEST.index(verdict.kind), -verdict.risk)
+        if sort == "disagreed":
+            return (bool(task.back),)
+        if sort in ("id", "asked", "writer"):
+            return (str(self.line(record)[sort]).casefold(),)
+        return (own.row[sort].casefold(),) if sort in own.row else ()
+
+    def line(self, record: int) -> dict[str, object]:
+        """One line of the list, as the browser gets it."""
+        task, own, team, mark = self.task(record), self.cache.records[record], self.cache.team, self.cache.mark(record)
+        assert task is not None
+        verdict = self._judging.known_verdict(record, task.question)
+        return {
+            "record": record,
+            "id": own.id,
+            "values": [" ".join(value.split()) for value in own.row.values()],
+            "state": task.state,
+            "verdict": verdict.brief if verdict else "",
+            "level": verdict.level if verdict else "",
+            "disagreed": _BACK[task.back],
+            "unsure": mark.unsure,
+            "note": mark.note,
+            "asked": " and ".join(name for name in (team.first(record), team.second(record)) if name),
+            "writer": self.cache.writer(record),
+        }
 
     def _is_shown(self, record: int, shown: Filter) -> bool:
         task = self.task(record)
@@ -266,14 +265,6 @@ class Seat:
         if shown == "mine":
             return self.is_mine(record)
         return task is not None and shown in ("all", task.state)
-
-    def _row(self, record: int) -> Row:
-        task = self.task(record)
-        assert task is not None
-        own, team = self.cache.records[record], self.cache.team
-        verdict = self._judging.known_verdict(record, task.question)
-        asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
-        return Row(own, task, verdict, self.cache.mark(record), asked, self.cache.writer(record))
 
     def unwritten(self) -> list[Task]:
         """This person's tasks without a saved question."""
@@ -359,20 +350,6 @@ class Seat:
 
 
 _BACK: dict[Back, str] = {"": "", "disagreed": "disagreed", "loose": "too loose", "kept": "it stands"}
-
-
-def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
-    if sort == "state":
-        return (get_args(TaskState).index(row.task.state),)
-    if sort == "verdict":
-        return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.risk)
-    if sort == "disagreed":
-        return (bool(row.task.back),)
-    if sort in ("asked", "writer"):
-        return (getattr(row, sort),)
-    if sort == "id":
-        return (row.own.id.casefold(),)
-    return (row.own.row[sort].casefold(),) if sort in row.own.row else ()
 
 
 class OwnerApp:

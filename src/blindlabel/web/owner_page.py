@@ -35,13 +35,9 @@ LEAST_VISITS = 3
 """With fewer records than this, nothing is said."""
 
 
-def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | None:
-    """Seconds until the last record, by the median of this person's latest records, or None if that is not known."""
-    taken = [
-        visit.saved - visit.opened
-        for visit in log
-        if visit.annotator == annotator and visit.saved is not None and visit.saved - visit.opened <= LONGEST_VISIT
-    ]
+def seconds_left(saved: Sequence[Visit], left: int) -> float | None:
+    """Seconds until the last record, by the median of a person's latest saved ones, or None if that is not known."""
+    taken = [one.saved - one.opened for one in saved if one.saved and one.saved - one.opened <= LONGEST_VISIT]
     return left * statistics.median(taken[-LATEST_VISITS:]) if len(taken) >= LEAST_VISITS and left else None
 
 
@@ -397,7 +393,7 @@ class OwnerPage:
             return f"{so_far} saved and handed in"
         drafts = f", {counted(progress.drafts, 'draft')}" if progress.drafts else ""
         left = len(self._seat.unwritten())
-        seconds = seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
+        seconds = seconds_left(self._cache.annotations.latest(self._seat.name), left)
         return f"{so_far} saved{drafts}{time_left(seconds)}"
 
     # What the person does

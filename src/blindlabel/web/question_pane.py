@@ -87,10 +87,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         """Let the editor report an action, with its text after everything that it was given before."""
         self.run_method("act", name)
 
-    def insert(self, expression: str) -> None:
-        """Add a condition where the cursor is."""
-        self.run_method("insert", expression)
-
     def show(self, version: int, diagnostics: Sequence[Diagnostic]) -> None:
         """Mark findings in the text of this version."""
         self.run_method("show", version, [one.to_json() for one in diagnostics])
@@ -98,10 +94,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
     def kept(self, written: Written) -> None:
         """The text of this version is safe on disk."""
         self.run_method("kept", written.key, written.version)
-
-    def go(self, start: int) -> None:
-        """Put the cursor at a place."""
-        self.run_method("go", start)
 
     def listen(self, *, annotating: bool) -> None:
         """Which keys are heard: those of the annotation or those of the list. It reaches the browser together with what
@@ -401,7 +393,7 @@ class QuestionPane:
 
     def _go(self, start: int) -> None:
         self.switch(as_points=False, focus=False)  # what is typed at once must not come before the cursor is there
-        self.editor.go(start)
+        self.editor.run_method("go", start)
 
     def explain(self, why: str) -> None:
         """Say why a question was suggested."""

@@ -113,13 +113,12 @@ class RecordList:
         if self._edition == edition:
             return
         self._edition = edition
-        found = self.seat.rows(self._search, self._shown, self._sort, self._descending)
-        self.order = [row.own.record for row in found]
+        found = self.order = self.seat.listed(self._search, self._shown, self._sort, self._descending)
         pages = max(1, -(-len(found) // PAGE_SIZE))
         self._page = min(self._page, pages)
         start = (self._page - 1) * PAGE_SIZE
         shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
-        rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
+        rows = [self.seat.line(record) for record in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._cache.tasks)
         shown = "" if len(found) == asked else f"{len(found):,} of "

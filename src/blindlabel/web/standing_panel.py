@@ -48,11 +48,6 @@ def outcomes(app: OwnerApp) -> list[tuple[str, ...]]:
     return sorted(found, key=lambda one: one[1] == NO_MATCH)
 
 
-def _asked(tally: Tally) -> int:
-    """The number of pairs of a round, compared or not."""
-    return tally.pairs + tally.loose
-
-
 # Confirming the other owners
 
 
@@ -221,7 +216,7 @@ def round_table(rounds: list[Tally]) -> None:
     columns = ("After round", "Pairs", "Match", "No match", "Disagreed", "Set aside", "Agreed", "Kappa", "AC1")
     rows = []
     for number, tally in enumerate(rounds, start=1):
-        counts = (_asked(tally), tally.both, tally.neither, tally.disagreed, tally.loose)
+        counts = (tally.asked, tally.both, tally.neither, tally.disagreed, tally.loose)
         agreed = agreed_of_all(tally)
         figures = ["–" if figure is None else f"{figure:.3f}" for figure in (tally.kappa, tally.ac1)]
         rows.append((str(number), *map("{:,}".format, counts), "–" if agreed is None else f"{agreed:.1f} %", *figures))
