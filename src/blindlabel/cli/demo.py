@@ -105,7 +105,8 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     already.
     """
     try:
-        from blindlabel.web.local_study import free_port, prepared_for_web
+        from blindlabel.cli.demonstration import free_port
+        from blindlabel.web.local_study import prepared_for_web
         from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error

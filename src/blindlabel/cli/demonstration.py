@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,7 +33,6 @@ from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.local_study import free_port
 
 NAMES = ("anna", "berta")
 BLOCKING = ("surname", "given_name", "address_1", "phone_number")
@@ -153,6 +153,13 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
             "unless": 0,
         },
     )
+
+
+def free_port() -> int:
+    """A port of this machine that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 class Processes:

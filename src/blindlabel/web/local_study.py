@@ -7,7 +7,6 @@ privacy; the parties themselves are the real ones. Messages go through a folder.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,11 +138,3 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     for workspace in made.workspaces:
         made.write_all(workspace.name, 0.5)
     return made
-
-
-def free_port() -> int:
-    """A port of this machine that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

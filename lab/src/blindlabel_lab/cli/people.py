@@ -196,8 +196,9 @@ def _begun(folder: Path, made: Prepared) -> int:
     """All three parties in this folder, made where they are not there yet; the coordinator's port. Their words are
     compared here, as everybody sits in one room.
     """
+    from blindlabel.cli.demonstration import free_port
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.web.local_study import Rehearsal, Wanted, free_port
+    from blindlabel.web.local_study import Rehearsal, Wanted
     from blindlabel.web.owner_server import HOST
     from blindlabel_lab.experiments.prepared import OWNERS
 
