@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindlabel.protocol.advice import advice, headline, so_far
+from blindlabel.protocol.advice import advice, agreed_of_all, headline, of_round, so_far
 from blindlabel.protocol.figures import Tally
 
 GOOD = Tally(both=20, first_only=2, second_only=3, neither=2475)
@@ -70,3 +70,21 @@ def test_all_pairs_are_counted_after_every_round_and_agreement_never_falls(
     grown = so_far(rounds)
     assert {one.pairs + one.loose for one in grown} == {rounds[0].pairs + rounds[0].loose}
     assert [one.agreed for one in grown] == sorted(one.agreed for one in grown)
+
+
+def test_a_share_is_called_all_only_where_it_is_all() -> None:
+    assert agreed_of_all(Tally(both=1, neither=4094, first_only=1)) == "99.9 %", "4,095 of 4,096"
+    assert agreed_of_all(Tally(both=1, neither=4095)) == "100 %"
+    assert agreed_of_all(Tally(both=1, neither=4095, loose=50)) == "98.7 %", "what was set aside is not agreed on"
+    assert agreed_of_all(Tally()) == "–"
+
+
+def test_figures_of_a_round_are_of_all_pairs_until_then() -> None:
+    first, second = GOOD, Tally(both=1, first_only=4)
+    assert of_round([first]) == (
+        "2,495 of 2,500 open pairs agreed, 20 as matches; of all pairs 99.8 %, kappa 0.888, AC1 0.998"
+    )
+    assert of_round([first, second]) == (
+        "1 of 5 open pairs agreed, 1 as a match; of all pairs 99.8 %, kappa 0.912, AC1 0.998"
+    ), "one pair of five is no collapse"
+    assert "kappa –" in of_round([Tally(neither=100)]), "nothing says whether that is more than chance"

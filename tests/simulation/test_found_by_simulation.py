@@ -153,19 +153,6 @@ def test_owner_with_answers_under_way_hears_that_the_study_was_closed() -> None:
     assert anna.is_over()
 
 
-def test_clock_set_back_does_not_hold_a_studys_work(tmp_path: Path) -> None:
-    """A process died while the clock was a year ahead."""
-    store = CoordinatorStore(tmp_path)
-    coordinator = CoordinatorParty(store)
-    agreement = small_agreement()
-    coordinator.create(to_text(agreement))
-    now = 1_000_000.0
-    store.database.clock = lambda: now + 365 * 86_400
-    assert coordinator.store.claim(agreement.hash, "1:other:elsewhere", 120)
-    store.database.clock = lambda: now
-    assert coordinator.store.claim(agreement.hash, coordinator.worker, 30)
-
-
 def test_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = BodyFiles(tmp_path / "bodies")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))

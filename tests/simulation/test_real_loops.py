@@ -74,7 +74,7 @@ def test_backup_restored_beside_those_who_live(seed: int, restored: tuple[str, .
 
 
 def test_processes_that_are_killed_again_and_again_go_on(tmp_path: Path) -> None:
-    """`kills` of the review: any process, wherever it sleeps; others are stopped past their lease."""
+    """`kills` of the review: any process, wherever it sleeps; others are stopped for a while."""
     with living(1) as study:
         for number in range(25):
             study.storm(study.plan.random.uniform(0.5, 4.0))

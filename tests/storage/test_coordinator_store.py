@@ -14,15 +14,13 @@ import pytest
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState, blob_of, new_state, with_owner
-from blindlabel.protocol.interfaces import Moved
-from blindlabel.protocol.messages import Message, Signed
-from blindlabel.protocol.shape import COORDINATOR
-from blindlabel.storage.coordinator_store import LONGEST_LEASE, CoordinatorStore
-from support.patience import Patience
-from support.study_parties import small_agreement
+from blindlabel.protocol.messages import Signed
+from blindlabel.storage.coordinator_store import CoordinatorStore
+from support.study_parties import naming, small_agreement
 
 AGREEMENT = small_agreement()
 STUDY = AGREEMENT.hash
+BODY = blob_of(b"labels")
 
 
 @pytest.fixture
@@ -55,8 +53,7 @@ def _at_once(jobs: list[Callable[[], object]]) -> list[object]:
 
 
 def _message(number: int) -> Signed:
-    header = Message(STUDY, COORDINATOR, "anna", 0, number, messages.Sample(positions=(number,), others={}))
-    return messages.sign(header, lambda _: b"s" * 64)
+    return naming(BODY, STUDY, "anna", number)
 
 
 def _send_one(store: CoordinatorStore) -> int:
@@ -66,8 +63,7 @@ def _send_one(store: CoordinatorStore) -> int:
         assert loaded is not None
         number = loaded.state.owners["anna"].sent + 1
         state = with_owner(loaded.state, "anna", sent=number)
-        moved = [Moved("anna", "sample", 10)]
-        if store.save(loaded, state, outgoing=[_message(number)], fetchable=[("anna", blob_of(b"same"))], moved=moved):
+        if store.save(loaded, state, outgoing=[_message(number)]):
             return lost
     raise AssertionError("never came through")
 
@@ -79,9 +75,10 @@ def test_messages_of_several_processes_get_every_number_once(stores: list[Coordi
     _at_once([five(store) for store in stores])
     found = [messages.parse(wire).message.sequence for wire in stores[0].outgoing(STUDY, "anna", 0)]
     assert found == list(range(1, 21))
-    assert stores[1].traffic(STUDY) == [("anna", "sample", 20, 200)]
-    assert stores[2].fetchable(STUDY, "anna", blob_of(b"same").hash) == blob_of(b"same")
-    assert stores[3].fetchable(STUDY, "berta", blob_of(b"same").hash) is None
+    size = sum(len(wire) + BODY.length for wire in stores[0].outgoing(STUDY, "anna", 0))
+    assert stores[1].traffic(STUDY) == [("anna", "truth", 20, size)]
+    assert stores[2].fetchable(STUDY, "anna", BODY.hash) == BODY
+    assert stores[3].fetchable(STUDY, "berta", BODY.hash) is None
 
 
 def test_state_that_is_not_the_newest_is_not_saved(stores: list[CoordinatorStore]) -> None:
@@ -105,22 +102,6 @@ def test_study_is_made_by_one_process_only(stores: list[CoordinatorStore]) -> No
     made = _at_once([make(number, store) for number, store in enumerate(stores)])
     assert sorted(map(bool, made)) == [False, False, False, True]
     assert wrote == [made.index(True)]
-
-
-def test_work_is_taken_by_one_process_and_lapses_when_it_dies(stores: list[CoordinatorStore]) -> None:
-    taken = _at_once(
-        [lambda store=store, name=name: store.claim(STUDY, name, LONGEST_LEASE) for store, name in zip(stores, "abcd")]  # type: ignore[misc]
-    )
-    assert taken.count(True) == 1
-    holder = "abcd"[taken.index(True)]
-    assert stores[0].claim(STUDY, holder, LONGEST_LEASE), "the holder renews it"
-    assert not stores[0].claim(STUDY, "other", LONGEST_LEASE)
-    assert stores[0].claim(STUDY, holder, 0.1), "the holder renews it, but not for long"
-    Patience().wait_until(lambda: stores[0].claim(STUDY, "other", LONGEST_LEASE))
-    stores[1].release(STUDY, holder)
-    assert not stores[1].claim(STUDY, holder, LONGEST_LEASE), "only the one who has it can give it back"
-    stores[0].release(STUDY, "other")
-    assert stores[1].claim(STUDY, holder, LONGEST_LEASE)
 
 
 def test_deleted_study_takes_everything_with_it_while_others_write(stores: list[CoordinatorStore]) -> None:

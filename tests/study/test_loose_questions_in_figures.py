@@ -24,9 +24,9 @@ def test_status_of_all_studies_survives_a_round_without_a_pair(
     for workspace in study.workspaces:
         workspace.hand_in()
     study.go_on()
-    first = standing(study.coordinator, study.agreement.hash).history[0]
-    assert first.settled and first.total.percent is None
+    stands = standing(study.coordinator, study.agreement.hash)
+    assert stands.history[0].settled and not stands.settled[0].pairs
     assert run(["coordinator", "status", "--at", str(tmp_path / "coordinator")]) == 0
     said = capsys.readouterr().out
-    assert "round 1: 0 of 0 pairs agreed (– %), 0 matches, kappa –, AC1 –" in said
-    assert "(– %, kappa –, AC1 –)" in _told(first)
+    assert "round 1: 0 of 144 open pairs agreed, 0 as matches; of all pairs 0.0 %, kappa –, AC1 –" in said
+    assert "kappa –, AC1 –. Records to ask again: " in _told(stands, 1)

@@ -30,6 +30,8 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Line
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters
+from blindlabel.protocol.messages import Message, Pairing, Signed, Truth, sign
+from blindlabel.protocol.shape import COORDINATOR, Blob, Locked
 from blindlabel.records.generator import PERSON_ATTRIBUTES, Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.storage.workspace import Workspace
@@ -124,6 +126,14 @@ def over_http(address: str) -> Connect:
 def strangers_letters(study: str = "0" * 64) -> Letters:
     """Of somebody who takes part in nothing."""
     return Letters(study, new_identity(), new_identity().public)
+
+
+def naming(blob: Blob, study: str, owner: str, number: int = 99) -> Signed:
+    """A message to an owner that names a body; its signature is none."""
+    pairing = Pairing(peer="berta", enriched=(), labels=Locked(blob=blob, key="ab" * 32), aside=(), tallies=())
+    return sign(
+        Message(study, COORDINATOR, owner, 0, number, Truth(reason="agreed", pairings=(pairing,))), lambda _: b"s" * 64
+    )
 
 
 def play(workspaces: list[Workspace], connect: Connect, source: QuestionSource | None = None) -> list[OwnerParty]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,9 +23,10 @@ from blindlabel.transport.client import HttpTransport
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderTransport
 from support.patience import PATIENCE
-from support.study_parties import joined, served, small_agreement, strangers_letters, write_person_tables
+from support.study_parties import joined, naming, served, small_agreement, strangers_letters, write_person_tables
 
 CONTENT = secrets.token_bytes(2000)
+NUMBERS = itertools.count(99)
 
 
 class Line:
@@ -79,7 +81,7 @@ def offer(coordinator: CoordinatorParty, study: str, content: bytes, owner: str 
     """A body that the coordinator lets an owner fetch."""
     blob = coordinator.store.bodies(study).write([content])
     loaded = coordinator.load(study)
-    assert coordinator.store.save(loaded, loaded.state, fetchable=[(owner, blob)])
+    assert coordinator.store.save(loaded, loaded.state, outgoing=[naming(blob, study, owner, next(NUMBERS))])
     return blob
 
 

@@ -14,17 +14,7 @@ from typer import Argument, Option
 
 from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.output import (
-    JsonFlag,
-    log_happened,
-    log_to_stderr,
-    result,
-    result_json,
-    say,
-    shown,
-    sure,
-    with_noun,
-)
+from blindlabel.cli.output import JsonFlag, log_happened, log_to_stderr, result, result_json, say, sure, with_noun
 from blindlabel.cli.rekeying import coordinator_rekey
 from blindlabel.cli.stores import (
     DatabaseAddress,
@@ -387,6 +377,8 @@ def status(
 
 
 def _print_standing(one: StudyStanding) -> None:
+    from blindlabel.protocol.advice import of_round
+
     agreement = one.agreement
     ended = f"over ({one.ended})" if one.ended else f"in round {one.round} of {agreement.rounds}"
     result(f"{one.name} ({one.study[:12]}, {agreement.encoding.engine}): {ended}")
@@ -395,12 +387,8 @@ def _print_standing(one: StudyStanding) -> None:
             f"  to be done by {agreement.deadline}"
             + (", which has passed: `coordinator close` ends the study as it stands" if one.overdue else "")
         )
-    for round_ in one.history:
-        if round_.settled:
-            total = round_.total
-            agreed = f"{total.agreed} of {total.pairs} pairs agreed ({shown(total.percent, '.1f')} %)"
-            figures = f"{total.both} matches, kappa {shown(total.kappa)}, AC1 {shown(total.ac1)}"
-            result(f"  round {round_.round}: {agreed}, {figures}")
+    for number in range(1, len(one.settled) + 1):
+        result(f"  round {number}: {of_round(one.settled[:number])}")
     for pairing, sample in one.parts.items():
         for part, words in ((sample.uniform, "both drawn uniformly"), (sample.by_keys, "one or both by blocking keys")):
             counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"

@@ -81,10 +81,12 @@ def _moved_out(labels: Path) -> Path:
 def _print(document: dict[str, Any]) -> None:
     from blindlabel.parties.accounting import size
 
+    right = document["true_positives"]
+    labelled, true = right + document["false_positives"], right + document["false_negatives"] + document["open_matches"]
     result(
-        f"{document['pairs']} pairs, {document['discarded']} discarded. Against the known truth: precision"
-        f" {document['precision']:.3f}; recall {document['recall']:.3f} and F {document['f']:.3f} over agreed pairs,"
-        f" {document['recall_strict']:.3f} and {document['f_strict']:.3f} strict."
+        f"{document['pairs']:,} pairs, {document['discarded']} discarded. By the known truth {right} of {labelled}"
+        f" matches are right, and {right} of {true} true ones were found (F {document['f']:.3f} over agreed pairs,"
+        f" {document['f_strict']:.3f} where a discarded one is missed): one draw of few."
     )
     if document["precision"] < 1:
         result("The tables hold households and namesakes, whom suggested questions do not always tell apart.")

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from blindlabel.api.ground_truth import GroundTruth
-from blindlabel.cli.output import shown
 from blindlabel.errors import OutsideError
 from blindlabel.export.truth import truths_of_coordinator, with_ids
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, confirm_heard, join, words_to_read_out
-from blindlabel.parties.study import RoundStanding, standing
+from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
+from blindlabel.protocol.advice import of_round
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
@@ -77,7 +77,7 @@ class Demonstration:
 
     @property
     def rows(self) -> int:
-        """Rows of each table: more than are sampled, so that the oracle can tell rare words from common ones."""
+        """Rows of each table: more than are sampled, so that suggestions can tell rare words from common ones."""
         return max(self.records, min(ROWS_A_RECORD * self.records, MOST_ROWS))
 
 
@@ -269,14 +269,15 @@ def _watch(
         state = coordinator.load(agreement.hash).state
         while told < state.round and state.rounds[told].tallies:
             told += 1
-            tell(_told(standing(coordinator, agreement.hash).history[told - 1]))
+            tell(_told(standing(coordinator, agreement.hash), told))
         show(_doing(workspaces), share_done(agreement, state))
         running.look_after(lambda name: any(w.name == name and w.state().truth is not None for w in workspaces))
         activities = [workspace.activity() for workspace in workspaces]
         standstill.check((state, [(one.phase, one.share) for one in activities if one is not None]))
         running.pause(LOOK)
-    for done in standing(coordinator, agreement.hash).history[told:]:
-        tell(_told(done))
+    stands = standing(coordinator, agreement.hash)
+    for number in range(told + 1, len(stands.settled) + 1):
+        tell(_told(stands, number))
 
 
 def _doing(workspaces: list[Workspace]) -> str:
@@ -303,15 +304,9 @@ def share_done(agreement: Agreement, state: StudyState) -> float:
     return min(0.99, 0.1 + 0.9 * (anew - 1 + within) / agreement.rounds)
 
 
-def _told(round: RoundStanding) -> str:
-    total = round.total
-    again = ", ".join(f"{owner} {count}" for owner, count in round.ask_again.items()) or "none"
-    return (
-        f"Round {round.round}: {total.pairs} {'pair' if total.pairs == 1 else 'pairs'} asked, {total.agreed} agreed"
-        f" ({shown(total.percent, '.1f')} %, kappa {shown(total.kappa)}, AC1 {shown(total.ac1)}), {total.both}"
-        f" {'match' if total.both == 1 else 'matches'}, {total.disagreed} disagreed;"
-        f" records to ask again: {again}."
-    )
+def _told(stands: StudyStanding, number: int) -> str:
+    again = ", ".join(f"{owner} {count}" for owner, count in stands.history[number - 1].ask_again.items()) or "none"
+    return f"Round {number}: {of_round(stands.settled[:number])}. Records to ask again: {again}."
 
 
 def _report(

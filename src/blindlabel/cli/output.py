@@ -87,11 +87,6 @@ def with_noun(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def shown(figure: float | None, form: str = ".3f") -> str:
-    """A figure as people read it, or a dash if there is none."""
-    return "–" if figure is None else format(figure, form)
-
-
 def result_json(document: Any) -> None:
     """The one JSON document of a command."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)

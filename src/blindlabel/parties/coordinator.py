@@ -2,20 +2,15 @@
 that opens anything: it compares two lists.
 
 Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
-leaves, and an interrupted step is done again from what is saved. Long work is leased: one process does it, and another
-takes over if that one dies. If a lease lapses although its process is only slow, the same work is done twice and saved
-once.
+leaves, and an interrupted step is done again from what is saved. Work takes seconds, and each step gives the same
+whoever does it: two processes may do it at once, and it is saved once (docs/decisions/0009).
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 import nacl.signing
@@ -43,19 +38,14 @@ from blindlabel.protocol.facts import (
     spent_bodies,
 )
 from blindlabel.protocol.happened import Happened, at_coordinator
-from blindlabel.protocol.interfaces import Loaded, Moved, Studies
+from blindlabel.protocol.interfaces import Loaded, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters, public_of, sender_of
-from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy, two_copies
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob, Locked
 from blindlabel.protocol.standing import Known, Life, Standing, is_ahead, needed_bodies, standing_with
-
-LEASE = 30.0
-"""Seconds after which a process takes over the work of one that died; on the same machine it does so at once. A living
-process renews its lease in time.
-"""
 
 _SIGNING = "signing"
 """The name of the secret that signs a study's messages."""
@@ -64,13 +54,11 @@ _SIGNING = "signing"
 class CoordinatorParty:
     """All studies of one coordinator."""
 
-    def __init__(self, store: Studies, *, lease: float = LEASE, draw: Draw = secrets.randbelow) -> None:
+    def __init__(self, store: Studies, *, draw: Draw = secrets.randbelow) -> None:
         self.store = store
         self.tell: Callable[[str, Happened], None] = lambda _study, _happened: None
         """Called with the study's name and what happened."""
         self._draw = draw
-        self.worker = f"{os.getpid()}:{secrets.token_hex(8)}:{socket.gethostname()}"[:64]
-        self._lease = lease
         self.agreement = lru_cache(maxsize=256)(self._agreement)
         self._ahead: dict[tuple[str, str], bool] = {}
         self.heard: dict[tuple[str, str], float] = {}
@@ -234,13 +222,7 @@ class CoordinatorParty:
             for body in step.bodies:
                 self.store.bodies(study).write([body])
             outgoing = [signed_by(self._identity(study), message) for message in step.messages]
-            fetchable = [(message.receiver, blob) for message in step.messages for blob in _bodies_of(message)]
-            moved = [_moved(signed, signed.message.receiver, _bodies_of(signed.message)) for signed in outgoing]
-            if incoming is not None:
-                moved.append(_moved(incoming, incoming.message.sender, incoming.message.blobs))
-            if self.store.save(
-                loaded, step.state, incoming=incoming, outgoing=outgoing, fetchable=fetchable, moved=moved
-            ):
+            if self.store.save(loaded, step.state, incoming=incoming, outgoing=outgoing):
                 for one in at_coordinator(loaded.state, step.state):
                     self.tell(agreement.name, one)
                 return True
@@ -249,14 +231,15 @@ class CoordinatorParty:
 
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True if something was done."""
-        if not self._todo(study) or not self.store.claim(study, self.worker, self._lease):
-            return False
-        with self._leased(study):
-            done = False
-            while todo := self._todo(study):
+        done = False
+        while todo := self._todo(study):
+            try:
                 self._do(study, todo[0])
-                done = True
-            return done
+            except OutsideError:
+                if todo[0] in self._todo(study):
+                    raise  # otherwise another process has done it, and removed the lists
+            done = True
+        return done
 
     def _todo(self, study: str) -> list[StudyWork]:
         """What can be done now. Missing lists (no backup has them) are on their way from their owners."""
@@ -266,27 +249,6 @@ class CoordinatorParty:
             for todo in rules.work(self.agreement(study), state)
             if all(has(blob) for blob in rules.lists_for(state, todo))
         ]
-
-    @contextmanager
-    def _leased(self, study: str) -> Iterator[None]:
-        """Renew the lease on a study's work while it goes on, and give it back afterwards."""
-        over = threading.Event()
-
-        def renew() -> None:
-            while not over.wait(self._lease / 3):
-                # a database that fails now may answer next time, and a lapsed lease does no harm
-                with suppress(OutsideError):
-                    self.store.claim(study, self.worker, self._lease)
-
-        renewing = threading.Thread(target=renew, daemon=True)
-        try:
-            renewing.start()
-            yield
-        finally:
-            over.set()
-            with suppress(RuntimeError):  # no thread could be started
-                renewing.join()
-            self.store.release(study, self.worker)
 
     def _do(self, study: str, todo: StudyWork) -> None:
         if todo.kind == "choose":
@@ -385,17 +347,3 @@ class CoordinatorParty:
 
     def _identity(self, study: str) -> Identity:
         return Identity.from_bytes(self.store.secret(study, _SIGNING))
-
-
-def _bodies_of(message: Message) -> Iterator[Blob]:
-    """The bodies that the receiver of a message will fetch: the message's own, or those of the message that it
-    relays.
-    """
-    if isinstance(message.body, messages.Relay):
-        yield from messages.parse(message.body.message.encode()).message.blobs
-    else:
-        yield from message.blobs
-
-
-def _moved(signed: Signed, owner: str, blobs: Iterable[Blob]) -> Moved:
-    return Moved(owner, signed.message.kind, len(signed.wire) + sum(blob.length for blob in blobs))

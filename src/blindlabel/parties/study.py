@@ -101,6 +101,11 @@ class StudyStanding:
         """The study's name."""
         return self.agreement.name
 
+    @property
+    def settled(self) -> list[Tally]:
+        """The totals of the rounds that are settled."""
+        return [one.total for one in self.history if one.settled]
+
     def to_json(self) -> dict[str, Any]:
         """As commands print it."""
         agreement = self.agreement

@@ -5,7 +5,7 @@ Every sentence names the figures that it rests on; without figures nothing is sa
 
 1. Another round is worth what the last later round was worth: the share of its open pairs that it settled. Below
    `LITTLE` it is not worth its questions. Until one later round is settled, nothing is known, and nothing is said.
-2. A record seldom has more than one partner, so questions that say yes to more than one record each, on average, are
+2. A record rarely has more than one partner, so questions that say yes to more than one record each, on average, are
    too loose whatever the pairs are. So are questions that were set aside.
 3. A kappa below `FAIR` in the first round says that the two sides' questions hardly mean the same pairs.
 4. Matches agreed in later rounds are counted separately: see `LATER`.
@@ -37,9 +37,26 @@ def so_far(rounds: Sequence[Tally]) -> list[Tally]:
     return list(accumulate(rounds, added))
 
 
-def agreed_of_all(tally: Tally) -> float | None:
-    """Share of all pairs with equal answers, in percent; those that were not compared are not agreed on."""
-    return 100.0 * tally.agreed / tally.asked if tally.asked else None
+def agreed_of_all(tally: Tally) -> str:
+    """Share of all pairs with equal answers, rounded down, so that 100 % are all of them. Those that were not compared
+    are not agreed on.
+    """
+    if not tally.asked:
+        return "–"
+    return "100 %" if tally.agreed == tally.asked else f"{1000 * tally.agreed // tally.asked / 10} %"
+
+
+def of_round(rounds: Sequence[Tally]) -> str:
+    """What the last of these rounds did to the pairs that were open. Kappa and AC1 are of all pairs until then: those
+    of a few hard pairs would look like collapse.
+    """
+    last, now = rounds[-1], so_far(rounds)[-1]
+    figures = ["–" if figure is None else f"{figure:.3f}" for figure in (now.kappa, now.ac1)]
+    return (
+        f"{last.agreed:,} of {last.asked:,} open pairs agreed, {last.both:,} as"
+        f" {'a match' if last.both == 1 else 'matches'}; of all pairs {agreed_of_all(now)}, kappa {figures[0]}, AC1"
+        f" {figures[1]}"
+    )
 
 
 def headline(rounds: Sequence[Tally], *, over: bool = False) -> str:
@@ -78,7 +95,7 @@ def _of_first(total: Tally, pairings: Mapping[str, Tally], asked: Mapping[str, i
             if asked.get(owner, 0) and yes > asked[owner]:
                 said.append(
                     f"In round 1, {owner}'s {asked[owner]:,} questions said yes to {yes:,} pairs,"
-                    f" {yes / asked[owner]:.1f} each. A record seldom has more than one partner, so they are too"
+                    f" {yes / asked[owner]:.1f} each. A record rarely has more than one partner, so they are too"
                     " loose: ask for more points."
                 )
     if total.loose:

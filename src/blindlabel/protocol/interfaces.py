@@ -266,17 +266,8 @@ class Store(Questions, Protocol):
         """Tell other processes (the web app) what this one is doing."""
 
 
-@dataclass(frozen=True, order=True)
-class Moved:
-    """One message with its bodies, from or to an owner."""
-
-    owner: str
-    kind: str
-    size: int
-
-
 class Traffic(NamedTuple):
-    """How many messages of one kind have been moved for one owner so far, with how many bytes."""
+    """How many messages of one kind have gone to one owner, or come from it, with how many bytes."""
 
     owner: str
     kind: str
@@ -326,8 +317,6 @@ class Studies(Protocol):
         *,
         incoming: Signed | None = None,
         outgoing: Sequence[Signed] = (),
-        fetchable: Iterable[tuple[str, Blob]] = (),
-        moved: Iterable[Moved] = (),
     ) -> bool:
         """Save the new state with everything that goes with it; False, with nothing saved, if another process was
         faster.
@@ -352,12 +341,6 @@ class Studies(Protocol):
 
     def milestones(self, study: str) -> list[tuple[str, float]]:
         """When a study reached each point: keys given out, samples drawn, each round settled (records go out in it)."""
-
-    def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, or keep it for longer; False if another process has it."""
-
-    def release(self, study: str, worker: str) -> None:
-        """Give the study's work back."""
 
     def lives(self, study: str, owner: str, life: Life) -> bool:
         """Note that this life of an owner's workspace speaks; returns whether it is the one that takes part."""

@@ -347,7 +347,9 @@ class Message:
 
     @property
     def blobs(self) -> list[Blob]:
-        """All large bodies that the message names."""
+        """All large bodies that the message names, or that the one names which it relays."""
+        if isinstance(self.body, Relay):
+            return parse(self.body.message.encode()).message.blobs
         return list(_blobs(self.body))
 
     @cached_property

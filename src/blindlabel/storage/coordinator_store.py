@@ -13,11 +13,10 @@ so a process that was started with another folder is refused before it accepts a
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -25,7 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from blindlabel.errors import InputError
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Loaded, Moved, StudyRow, Traffic
+from blindlabel.protocol.interfaces import Loaded, StudyRow, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Heard, Life, heard_after
@@ -67,9 +66,8 @@ _IDENTITY, _BODIES, _LIFE = "identity", "bodies", "life"
 _OF_WORKSPACE = {tables.token: "owner", tables.outgoing: "receiver", tables.fetchable: "owner", tables.heard: "owner"}
 """Tables with what belongs to an owner's workspace, and the column with the owner's name."""
 
-LONGEST_LEASE = 600.0
-"""Nobody takes on a study's work for more seconds than this; a longer claim was made before the clock was set back.
-"""
+_BOTH_WAYS = ((tables.outgoing, "receiver", "made"), (tables.incoming, "sender", "received"))
+"""Messages to owners and from them: the columns with the owner's name and the time."""
 
 
 class CoordinatorStore(UploadRecords):
@@ -172,7 +170,7 @@ class CoordinatorStore(UploadRecords):
     ) -> bool:
         """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
         row = {"study": state.study, "name": name, "agreement": agreement, "state": state.model_dump_json()}
-        more = {"version": 1, "created": time.time(), "ended": False, "worker": "", "worker_until": 0.0}
+        more = {"version": 1, "created": time.time(), "ended": False}
         with self.database.write() as connection:
             insert = self._insert(tables.study).values(**row, **more).on_conflict_do_nothing()
             if connection.execute(insert.returning(tables.study.c.study)).one_or_none() is None:
@@ -201,17 +199,10 @@ class CoordinatorStore(UploadRecords):
         return None if row is None else Loaded(StudyState.model_validate_json(row.state), row.version)
 
     def save(
-        self,
-        loaded: Loaded,
-        state: StudyState,
-        *,
-        incoming: Signed | None = None,
-        outgoing: Sequence[Signed] = (),
-        fetchable: Iterable[tuple[str, Blob]] = (),
-        moved: Iterable[Moved] = (),
+        self, loaded: Loaded, state: StudyState, *, incoming: Signed | None = None, outgoing: Sequence[Signed] = ()
     ) -> bool:
         """Save the new state with everything that goes with it; False (and nothing saved) where another process was
-        faster.
+        faster. Whoever gets a message may fetch the bodies that it names.
         """
         now = time.time()
         with self.database.write() as connection:
@@ -234,19 +225,19 @@ class CoordinatorStore(UploadRecords):
                 self._keep_incoming(connection, incoming, now)
             for signed in outgoing:
                 row = {name: getattr(signed.message, name) for name in ("study", "receiver", "sequence", "kind")}
-                connection.execute(tables.outgoing.insert().values(**row, wire=signed.wire, made=now))
-            for owner, blob in fetchable:
-                row = {"study": state.study, "owner": owner, "hash": blob.hash, "length": blob.length}
-                connection.execute(self._insert(tables.fetchable).values(**row).on_conflict_do_nothing())
-            self._count(connection, state.study, moved)
+                row |= {"wire": signed.wire, "made": now, "size": _size(signed)}
+                connection.execute(tables.outgoing.insert().values(**row))
+                for blob in signed.message.blobs:
+                    named = {"study": state.study, "owner": signed.message.receiver, **blob.model_dump()}
+                    connection.execute(self._insert(tables.fetchable).values(**named).on_conflict_do_nothing())
         return True
 
     def _keep_incoming(self, connection: sa.Connection, signed: Signed, now: float) -> None:
         message = signed.message
         row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind}
-        more = {"round": message.round, "wire": signed.wire, "received": now}
+        more = {"wire": signed.wire, "received": now, "size": _size(signed)}
         insert = self._insert(tables.incoming).values(**row, **more)
-        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the very same
+        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the same
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
@@ -271,33 +262,26 @@ class CoordinatorStore(UploadRecords):
         with self.database.read() as connection:
             return connection.execute(query).scalars().first()
 
-    def _count(self, connection: sa.Connection, study: str, moved: Iterable[Moved]) -> None:
-        known = tables.traffic.c
-        for one in sorted(moved):  # in one order, so that no two transactions wait for each other
-            row = {"study": study, "owner": one.owner, "kind": one.kind, "times": 1, "bytes": one.size}
-            more = {"times": known.times + 1, "bytes": known.bytes + one.size}
-            insert = self._insert(tables.traffic).values(**row)
-            connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner", "kind"], set_=more))
-
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
-        known = tables.traffic.c
-        query = sa.select(known.owner, known.kind, known.times, known.bytes).where(known.study == study)
+        found: list[Traffic] = []
         with self.database.read() as connection:
-            return [Traffic(*row) for row in connection.execute(query.order_by(known.owner, known.kind))]
+            for table, who, _ in _BOTH_WAYS:
+                by = (table.c[who], table.c.kind)
+                rows = sa.select(*by, sa.func.count(), sa.func.sum(table.c.size)).where(table.c.study == study)
+                for owner, kind, times, size in connection.execute(rows.group_by(*by)):
+                    found.append(Traffic(owner, kind, times, int(size)))
+        return sorted(found)
 
     def waited_since(self, study: str) -> dict[str, float]:
         """When the last message went to each owner or came from it: since then everybody waits for what it has
         to do.
         """
-        sent, got, found = tables.outgoing.c, tables.incoming.c, dict[str, float]()
+        found = dict[str, float]()
         with self.database.read() as connection:
-            for table, who, at in (
-                (tables.outgoing, sent.receiver, sent.made),
-                (tables.incoming, got.sender, got.received),
-            ):
-                rows = sa.select(who, sa.func.max(at)).where(table.c.study == study).group_by(who)
-                for owner, latest in connection.execute(rows):
+            for table, who, at in _BOTH_WAYS:
+                rows = sa.select(table.c[who], sa.func.max(table.c[at])).where(table.c.study == study)
+                for owner, latest in connection.execute(rows.group_by(table.c[who])):
                     found[owner] = max(latest, found.get(owner, 0.0))
         return found
 
@@ -312,26 +296,6 @@ class CoordinatorStore(UploadRecords):
         found = [(names[kind], at) for kind, at in last.items() if at is not None]
         settled = sorted({made for kind, made in rows if kind in ("round", "truth")})[1:]
         return found + [(f"round {number}", at) for number, at in enumerate(settled, start=1)]
-
-    def claim(self, study: str, worker: str, seconds: float) -> bool:
-        """Take on a study's work for some time, or for longer, so that no other process does the same. It lapses by
-        itself when the process dies, on this machine at once. The database's clock counts, whatever the clocks of the
-        machines say."""
-        now, known = self.database.now(), tables.study.c
-        with self.database.write() as connection:
-            holder = connection.execute(sa.select(known.worker).where(known.study == study)).scalar_one_or_none()
-            # beyond the longest lease: the clock was set back
-            free = [known.worker == worker, known.worker_until < now, known.worker_until > now + LONGEST_LEASE]
-            if holder is not None and _is_dead(holder, worker):
-                free.append(known.worker == holder)
-            mine = tables.study.update().where(known.study == study, sa.or_(*free))
-            return connection.execute(mine.values(worker=worker, worker_until=now + seconds)).rowcount == 1
-
-    def release(self, study: str, worker: str) -> None:
-        """Give the study's work back."""
-        mine = (tables.study.c.study == study, tables.study.c.worker == worker)
-        with self.database.write() as connection:
-            connection.execute(tables.study.update().where(*mine).values(worker="", worker_until=0.0))
 
     def lives(self, study: str, owner: str, life: Life) -> bool:
         """Note that this life of an owner's workspace speaks; returns whether it is the one that takes part. While the
@@ -414,16 +378,6 @@ class CoordinatorStore(UploadRecords):
                 remove_abandoned(self._keys(study))
 
 
-def _is_dead(worker: str, mine: str) -> bool:
-    """Whether a worker (`pid:random:host`) was a process of this machine that has ended."""
-    pid, _, where = worker.partition(":")
-    own_pid, _, own_where = mine.partition(":")
-    if where.partition(":")[2] != own_where.partition(":")[2] or not pid.isdigit():
-        return False
-    if pid == own_pid:
-        return False  # another coordinator object of this very process
-    try:
-        os.kill(int(pid), 0)
-    except OSError as error:
-        return isinstance(error, ProcessLookupError)
-    return False
+def _size(signed: Signed) -> int:
+    """Bytes of a message with its bodies."""
+    return len(signed.wire) + sum(blob.length for blob in signed.message.blobs)

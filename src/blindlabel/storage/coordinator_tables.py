@@ -22,25 +22,20 @@ study = sa.Table(
     *filled(name=sa.Text, agreement=sa.Text, state=sa.Text, version=sa.Integer),
     sa.Column("ended", sa.Boolean, nullable=False, default=False),
     *filled(created=sa.Float),
-    sa.Column("worker", sa.String(64), nullable=False, default=""),
-    sa.Column("worker_until", sa.Float, nullable=False, default=0.0),
 )
 token = _of_study("token", *keys(owner=sa.String(40)), *filled(token_hash=sa.String(64)))
 incoming = _of_study(
     "incoming",
     *keys(digest=sa.String(64)),
-    *filled(sender=sa.String(40), kind=sa.String(20), round=sa.Integer, wire=sa.LargeBinary, received=sa.Float),
+    *filled(sender=sa.String(40), kind=sa.String(20), wire=sa.LargeBinary, received=sa.Float, size=sa.BigInteger),
 )
 outgoing = _of_study(
     "outgoing",
     *keys(receiver=sa.String(40), sequence=sa.Integer),
-    *filled(kind=sa.String(20), wire=sa.LargeBinary, made=sa.Float),
+    *filled(kind=sa.String(20), wire=sa.LargeBinary, made=sa.Float, size=sa.BigInteger),
 )
 fetchable = _of_study("fetchable", *keys(owner=sa.String(40), hash=sa.String(64)), *filled(length=sa.BigInteger))
 upload = _of_study("upload", *keys(owner=sa.String(40), hash=sa.String(64)), *filled(length=sa.BigInteger))
-traffic = _of_study(
-    "traffic", *keys(owner=sa.String(40), kind=sa.String(20)), *filled(times=sa.BigInteger, bytes=sa.BigInteger)
-)
 heard = _of_study(
     "heard",
     *keys(owner=sa.String(40)),

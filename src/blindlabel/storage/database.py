@@ -19,9 +19,9 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -50,34 +50,6 @@ def filled(**kinds: Any) -> list[sa.Column[Any]]:
 def nullable(**kinds: Any) -> list[sa.Column[Any]]:
     """Columns that may be empty."""
     return [sa.Column(name, kind) for name, kind in kinds.items()]
-
-
-class Transactional(Protocol):
-    """What making tables needs from a database."""
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether its transactions that write take the one write lock when they begin."""
-
-    def read(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction that reads."""
-
-    def write(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction that writes."""
-
-
-def make_tables(database: Transactional, tables: sa.MetaData) -> None:
-    """Make the tables if there are none; refuse those of another version."""
-    with database.read() as connection:
-        if _found(connection, tables):
-            return
-    with database.write() as connection:
-        if not database.is_sqlite:
-            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-        if not _found(connection, tables):  # else another process made them while this one waited
-            tables.create_all(connection, checkfirst=False)
-            _fingerprints.create(connection)
-            connection.execute(_fingerprints.insert().values(fingerprint=fingerprint(tables)))
 
 
 def fingerprint(tables: sa.MetaData) -> str:
@@ -131,8 +103,21 @@ class Database:
         else:
             self._reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._file: tuple[int, int] | None = None
-        make_tables(self, tables)
+        self._make_tables(tables)
         self._file = self._file_now()
+
+    def _make_tables(self, tables: sa.MetaData) -> None:
+        """Make the tables if there are none; refuse those of another version."""
+        with self.read() as connection:
+            if _found(connection, tables):
+                return
+        with self.write() as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+            if not _found(connection, tables):  # else another process made them while this one waited
+                tables.create_all(connection, checkfirst=False)
+                _fingerprints.create(connection)
+                connection.execute(_fingerprints.insert().values(fingerprint=fingerprint(tables)))
 
     def _file_now(self) -> tuple[int, int] | None:
         """Which file SQLite's is now, whatever its name, or None if there is none."""

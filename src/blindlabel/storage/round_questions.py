@@ -56,7 +56,8 @@ class RoundQuestions(ABC):
     """The part of a workspace in which people write."""
 
     def __init__(self) -> None:
-        self._writable: _Writable | None = None
+        self._read: tuple[owner.OwnerState, int] | None = None
+        """The state that was read last, and its version."""
 
     @property
     @abstractmethod
@@ -68,9 +69,19 @@ class RoundQuestions(ABC):
     def agreement(self) -> Agreement:
         """The study's agreement."""
 
-    @abstractmethod
     def state(self) -> owner.OwnerState:
         """What the protocol knows."""
+        with self.database.read() as connection:
+            return self.load_state(connection)[0]
+
+    def load_state(self, connection: sa.Connection) -> tuple[owner.OwnerState, int]:
+        """The protocol's state and its version. What a version says never changes, so a large state is read once."""
+        known, read = tables.state.c, self._read
+        version = connection.execute(sa.select(known.version)).scalar_one()
+        if read is None or read[1] != version:
+            text = connection.execute(sa.select(known.state)).scalar_one()
+            self._read = read = owner.OwnerState.model_validate_json(text), version
+        return read
 
     def tasks(self, round: int | None = None) -> list[Task]:
         """What is to be asked in a round (the current one), in the order of the sample."""
@@ -152,23 +163,22 @@ class RoundQuestions(ABC):
 
     def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round; refuses if these records are not asked about in it, or if it has been handed in."""
-        version = connection.execute(sa.select(tables.state.c.version)).scalar_one()
-        # Reading a large state takes long, and what a version says never changes.
-        if self._writable is None or self._writable.version != version:
-            self._writable = _Writable.of(*load_state(connection))
-        writable = self._writable
-        if writable.problem:
-            raise InputError(writable.problem)
-        unknown = [record for record in records if record not in writable.asked]
-        if unknown:
-            raise InputError(f"Record {unknown[0] + 1} is not asked in round {writable.round}.")
-        return writable.round
+        state, _ = self.load_state(connection)
+        if not state.rounds or state.truth is not None:
+            why = "the study is over" if state.truth else "none has begun"
+            raise InputError(f"There is no round to write questions for: {why}.")
+        if state.rounds[-1].handed_in:
+            raise InputError(f"Round {state.round} has been handed in; its questions are fixed.")
+        asked = frozenset(state.rounds[-1].ask)
+        if unknown := [record for record in records if record not in asked]:
+            raise InputError(f"Record {unknown[0] + 1} is not asked in round {state.round}.")
+        return state.round
 
     def hand_in(self) -> None:
         """Fix the questions of the current round; every record must have one."""
         # One transaction, so that no question changes between the check and the fixing.
         with self.database.write() as connection:
-            state, version = load_state(connection)
+            state, version = self.load_state(connection)
             if state.rounds and state.rounds[-1].handed_in:
                 return
             after = owner.hands_in(state, state.round)
@@ -202,35 +212,6 @@ def progress_of(agreement: Agreement, state: owner.OwnerState, tasks: Sequence[T
         bool(state.rounds) and state.rounds[-1].handed_in,
         state.truth is not None,
     )
-
-
-def load_state(connection: sa.Connection) -> tuple[owner.OwnerState, int]:
-    """The protocol's state and its version."""
-    row = connection.execute(sa.select(tables.state.c.state, tables.state.c.version)).one()
-    return owner.OwnerState.model_validate_json(row.state), row.version
-
-
-@dataclass(frozen=True)
-class _Writable:
-    """What one version of the state says about writing questions."""
-
-    version: int
-    round: int
-    asked: frozenset[int]
-    problem: str
-    """Why nothing can be written; empty if something can."""
-
-    @classmethod
-    def of(cls, state: owner.OwnerState, version: int) -> _Writable:
-        problem = ""
-        if not state.rounds or state.truth is not None:
-            problem = "There is no round to write questions for: " + (
-                "the study is over." if state.truth else "none has begun."
-            )
-        elif state.rounds[-1].handed_in:
-            problem = f"Round {state.round} has been handed in; its questions are fixed."
-        asked = frozenset(state.rounds[-1].ask) if state.rounds else frozenset()
-        return cls(version, state.round, asked, problem)
 
 
 def unchanged(

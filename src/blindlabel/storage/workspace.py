@@ -47,7 +47,7 @@ from blindlabel.protocol.standing import Life
 from blindlabel.storage import workspace_tables as tables
 from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, private_folder, remove_abandoned
-from blindlabel.storage.round_questions import RoundQuestions, load_state
+from blindlabel.storage.round_questions import RoundQuestions
 from blindlabel.storage.secret_files import SecretsInMemory
 
 _LIVES, _HEARD = "lives", "lives_heard"
@@ -215,11 +215,6 @@ class Workspace(RoundQuestions):
 
     # The protocol's state and outbox
 
-    def state(self) -> owner.OwnerState:
-        """What the protocol knows."""
-        with self.database.read() as connection:
-            return load_state(connection)[0]
-
     def version(self) -> int:
         """A number that grows whenever the protocol's state changes."""
         with self.database.read() as connection:
@@ -232,7 +227,7 @@ class Workspace(RoundQuestions):
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
         while True:
             with self.database.read() as connection:
-                state, version = load_state(connection)
+                state, version = self.load_state(connection)
             step = event(state)
             if step.state == state and not step.messages:
                 return step

@@ -283,7 +283,7 @@ class FolderServer(Background):
             return False
         bodies = self._coordinator.store.bodies(study)
         (wire,) = self._coordinator.store.outgoing(study, owner, number - 1, most=1)
-        blobs = [blob for blob in _named_bodies(wire) if bodies.has(blob)]
+        blobs = [blob for blob in messages.parse(wire).message.blobs if bodies.has(blob)]
         for blob in blobs:
             place.put_body(blob, bodies)
         happened = place.put_letter(path, wire, self._coordinator.letters(study, owner))
@@ -374,13 +374,6 @@ def _age(path: Path) -> float:
 def _body_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
-
-
-def _named_bodies(wire: bytes) -> list[Blob]:
-    message = messages.parse(wire).message
-    if isinstance(message.body, messages.Relay):
-        return messages.parse(message.body.message.encode()).message.blobs
-    return message.blobs
 
 
 def _stem(message: Message) -> str:

@@ -65,10 +65,9 @@ def _bar(tally: Tally) -> dict[str, Any]:
     wide = {kind: max(_LEAST, _ROOM * count / tally.asked) for kind, count in counts.items() if count}
     scale = _ROOM / sum(wide.values()) if wide else 1.0
     ends = accumulate(wide.values(), initial=0.0)
-    agreed, kappa = agreed_of_all(tally), tally.kappa
     return {
         "parts": [(kind, _LEFT + scale * start, scale * wide[kind]) for kind, start in zip(wide, ends)],
-        "said": f"{'–' if agreed is None else f'{agreed:.1f} %'}, kappa {'–' if kappa is None else f'{kappa:.2f}'}",
+        "said": f"{agreed_of_all(tally)}, kappa {'–' if tally.kappa is None else f'{tally.kappa:.2f}'}",
     }
 
 

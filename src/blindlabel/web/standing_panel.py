@@ -217,9 +217,8 @@ def round_table(rounds: list[Tally]) -> None:
     rows = []
     for number, tally in enumerate(rounds, start=1):
         counts = (tally.asked, tally.both, tally.neither, tally.disagreed, tally.loose)
-        agreed = agreed_of_all(tally)
         figures = ["–" if figure is None else f"{figure:.3f}" for figure in (tally.kappa, tally.ac1)]
-        rows.append((str(number), *map("{:,}".format, counts), "–" if agreed is None else f"{agreed:.1f} %", *figures))
+        rows.append((str(number), *map("{:,}".format, counts), agreed_of_all(tally), *figures))
     plain_table(columns, rows)
 
 

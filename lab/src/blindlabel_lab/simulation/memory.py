@@ -21,16 +21,7 @@ from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import blob_of
-from blindlabel.protocol.interfaces import (
-    Loaded,
-    MessageSigner,
-    Moved,
-    OwnRecord,
-    SecretMissing,
-    StudyRow,
-    Task,
-    Traffic,
-)
+from blindlabel.protocol.interfaces import Loaded, MessageSigner, OwnRecord, SecretMissing, StudyRow, Task, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Heard, Life, heard_after
@@ -271,7 +262,7 @@ class MemoryStore:
         return Life(name=self.contents.life)
 
     def was_heard(self) -> None:
-        """A process that is started again has the life of before."""
+        """A process that is started again has the life it had."""
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Nobody listens."""
@@ -332,8 +323,6 @@ class MemoryStudies:
         *,
         incoming: Signed | None = None,  # noqa: ARG002 - only a record for people
         outgoing: Sequence[Signed] = (),
-        fetchable: Iterable[tuple[str, Blob]] = (),
-        moved: Iterable[Moved] = (),  # noqa: ARG002
     ) -> bool:
         """State and messages together."""
         if loaded.version != self.contents.version:
@@ -345,7 +334,7 @@ class MemoryStudies:
                 del self.contents.outgoing[sent]
             for signed in outgoing:
                 self.contents.outgoing[(signed.message.receiver, signed.message.sequence)] = signed.wire
-            self.contents.fetchable |= {(owner, blob.hash): blob for owner, blob in fetchable}
+                self.contents.fetchable |= {(signed.message.receiver, blob.hash): blob for blob in signed.message.blobs}
         return True
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:  # noqa: ARG002
@@ -372,13 +361,6 @@ class MemoryStudies:
     def milestones(self, study: str) -> list[tuple[str, float]]:  # noqa: ARG002
         """Time does not pass."""
         return []
-
-    def claim(self, study: str, worker: str, seconds: float) -> bool:  # noqa: ARG002
-        """There is one process."""
-        return True
-
-    def release(self, study: str, worker: str) -> None:
-        """There is one process."""
 
     def lives(self, study: str, owner: str, life: Life) -> bool:  # noqa: ARG002
         """Whether this is the life of an owner's workspace that takes part."""

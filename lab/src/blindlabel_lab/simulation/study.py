@@ -8,7 +8,6 @@ who is next.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -50,6 +49,20 @@ SECOND = "coordinator again"
 
 def _same(line: Line, _store: Store) -> Line:
     return line
+
+
+class _Threaded(Background):
+    """The coordinator's own work; sometimes no thread can be started for it."""
+
+    def __init__(self, party: CoordinatorParty, weather: Weather, world: World) -> None:
+        super().__init__(party, clock=world.clock)
+        self._weather = weather
+
+    def work(self, study: str) -> bool:
+        """Do what can be done for a study now."""
+        if self._weather.strikes("no threads"):
+            raise RuntimeError("can't start new thread")
+        return super().work(study)
 
 
 class Study:
@@ -244,7 +257,7 @@ class Study:
                 self.world.sleep(max(0.0, self.away()))
                 if self.plan.way == "folder" and self.folders:
                     self.folders.server().serve(once=False)
-                background = Background(party, clock=self.world.clock)
+                background = _Threaded(party, self.weather, self.world)
                 while party is self.coordinator.party:
                     background.turn()
                     self.world.sleep(max(PAUSE, self.away()))
@@ -274,7 +287,7 @@ class Study:
                 continue
 
     def _stops(self, what: Point) -> None:
-        """A process of the coordinator is stopped where it is about to write, for longer than its lease."""
+        """A process of the coordinator is stopped where it is about to write, while another does the same."""
         current = self.world.current
         beside = what in (Point.BEFORE_RENAME, Point.AFTER_RENAME) and current is self.running.get(SECOND)
         if beside and current is not None and self.weather.strikes("stopped"):
@@ -382,7 +395,6 @@ class Study:
                 stack.enter_context(patch(f"blindlabel.{constant}", seconds))
             for log in ("server", "folder"):  # it writes down every failure that it survives
                 stack.enter_context(patch.object(logging.getLogger(f"blindlabel.{log}"), "disabled", True))
-            stack.enter_context(patch("blindlabel.parties.coordinator.threading", _Threads(self.weather)))
             if self.folders:
                 stack.enter_context(self.folders.aging(self.world))
             self._start_all()
@@ -453,24 +465,3 @@ class Study:
             self.coordinator.party.store.ahead(self.coordinator.study),
             stopped,
         )
-
-
-class _Threads:
-    """In place of `threading` where leases are renewed: simulated work takes no time; sometimes no thread starts."""
-
-    Event = threading.Event
-
-    def __init__(self, weather: Weather) -> None:
-        self._weather = weather
-
-    def Thread(self, **_options: object) -> _Threads:  # noqa: N802 (as the module's)
-        """A thread."""
-        return self
-
-    def start(self) -> None:
-        """Start it."""
-        if self._weather.strikes("no threads"):
-            raise RuntimeError("can't start new thread")
-
-    def join(self) -> None:
-        """It has ended."""

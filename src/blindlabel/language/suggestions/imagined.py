@@ -1,15 +1,15 @@
-"""Plausible partners of a record, and plausible impostors, from its owner's own table alone. Judges nothing.
+"""Plausible partners of a record, and plausible impostors, made up from its owner's table alone. Judges nothing.
 
-An imagined partner has each word of the record with the chance that suggestions are weighed by (`evidence.chance_of`),
-and a value with the chance that rows have one which have and lack the same other values. Some partners are damaged more
-than others (`severity`), and where values have codes and numbers, as names of products do, what stands late in them is
-left out sooner. What is lost is left out, misspelt, cut, split or another's, as things of its kind are; a value with a
-type has one form, so it is never written otherwise. An impostor is another thing that looks like the record: the next
-model, a sibling, or half of the record and half of a near own row. Own rows as they are need not be imagined: a verdict
-counts all of them.
+An imagined partner keeps each word of the record with the probability by which suggestions are weighed
+(`evidence.chance_of`), and has a value as often as rows with the same other values have it. Some partners are damaged
+more than others (`severity`), and if values have codes and numbers, as names of products do, what comes late in them is
+left out sooner. A word that is lost is left out, misspelt, cut, split or replaced, as things of its kind are; a value
+with a type has one form, so it is never written differently. An impostor is another thing that looks like the record:
+the next model, a sibling, or half of the record and half of a similar row. The table's rows themselves need not be
+imagined: a verdict counts all of them.
 
-The same record has the same imagined ones whenever it is opened: chance comes from its text alone, and nothing secret
-hangs on it.
+The same ones are imagined whenever a record is opened: chance comes from its text alone, and nothing secret depends on
+it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from blindlabel.language.words import words_in_order
 PARTNERS, IMPOSTORS = 120, 20
 """How many are imagined of each."""
 NEAREST = 8
-"""Own rows that impostors are half of."""
+"""Rows of the table that impostors are half of."""
 SPREAD = 1.0
 """How much partners differ in how damaged they are."""
 MISSING, CHANGED = 0.01, 0.03
-"""How often a value is missing that all like rows have; and how often it is another's: moved, married, a new number."""
+"""How often a value is missing that all similar rows have; and how often it is another: moved, or a new number."""
 KNOWN_FOR_PARTNERS = 0.5
 """How far the share of the table's rows with a value holds for partners of a row that has one."""
 OF_ALL = 10
@@ -86,7 +86,7 @@ class Imagination:
         making: _Making,
     ) -> Record | None:
         """Another thing, lightly damaged. Somewhere it says otherwise than the record does, in what things are told
-        apart by: not in an amount, an age or a year alone, nor by saying less. None where a few attempts find no such.
+        apart by: not in an amount, an age or a year alone, nor by saying less. None if a few attempts find none.
         """
         chance, made = making.chance, texts
         for way in ((_next_model, self._sibling, _mixture)[place % 3], self._sibling, _mixture, self._sibling):
@@ -100,7 +100,7 @@ class Imagination:
         return Record.of({**damaged.attributes, **{name: made[name] for name in told if made[name] != texts[name]}})
 
     def _presence(self, name: str, texts: Texts) -> float:
-        """How probably a partner has a value, by how many own rows that have and lack the same others do; one that the
+        """How probably a partner has a value, by how many rows that have and lack the same others do; one that the
         record lacks, half as probably.
         """
         others = frozenset(other for other, text in texts.items() if text and other != name)
