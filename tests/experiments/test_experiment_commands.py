@@ -142,6 +142,8 @@ def test_labels_of_uniform_samples_are_measured_beside_the_published_kind(folder
     document: dict[str, Any] = json.loads(blindlabel(*asked, "--json")[0])
     one = document["datasets"]["products"]
     assert one["pairs"] == 3600 and 0 < one["matches"] < 60
-    assert len(one["right_by_round"]) == 3
+    assert [each["right"] <= each["labelled"] for each in one["by_round"]] == [True] * 3
+    labelled, right = (sum(each[what] for each in one["by_round"]) for what in ("labelled", "right"))
+    assert right == round(one["right"] * labelled) == round(one["found"] * one["matches"])
     assert one["right"] >= 0.8 and one["found"] >= 0.5
     assert one["published"]["precision"] >= 0.8

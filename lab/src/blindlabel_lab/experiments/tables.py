@@ -201,10 +201,14 @@ def _prevalence(document: Document) -> Table:
         ["set", "pairs", "matches", '"match" right', "true pairs found", "right by round", "published kind: right, F"]
     ]
     for name, one in document["datasets"].items():
-        shares = [_three(one["right"]), _three(one["found"]), " ".join(map(_three, one["right_by_round"]))]
+        shares = [_three(one["right"]), _three(one["found"]), ", ".join(map(_of, one["by_round"]))]
         beside = f"{_three(one['published']['precision'])}, {_three(one['published']['f_strict'])}"
         rows.append([name, f"{one['pairs']:,}", f"{one['matches']:,}", *shares, beside])
     return rows
+
+
+def _of(round: Mapping[str, int]) -> str:
+    return f"{round['right']} of {round['labelled']}"
 
 
 def _three(share: float | None) -> str:
