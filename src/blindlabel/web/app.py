@@ -56,7 +56,8 @@ class CachedWorkspace:
         self._marks: dict[int, Mark] = {}
         self._earlier: dict[tuple[int, int], Task] = {}
         """Tasks of earlier rounds, by round and record."""
-        self._writing: dict[int, str] = {}
+        self.writing: dict[int, str] = {}
+        """Who wrote the draft about each record."""
         self._newest = (0, 0.0)
         """How many questions of the round there are, and when the newest was written."""
         self.refresh()
@@ -79,7 +80,7 @@ class CachedWorkspace:
         self.tasks = {task.record: task for task in self.workspace.tasks()} if self.records else {}
         self.seconds = self.annotations.seconds(list(self.tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
-        self._writing = self.annotations.drafters(self.state.round)
+        self.writing = self.annotations.drafters(self.state.round)
         self._newest = self.workspace.written_since(self.state.round, float("inf"))[1:]
         before = [task for number in range(1, self.state.round) for task in self.workspace.tasks(number)]
         self._earlier = {(task.round, task.record): task for task in before}
@@ -95,7 +96,7 @@ class CachedWorkspace:
             before = self.tasks.get(row.record)
             now = task_of(row.record, row.round, before.back if before else "", {(row.round, row.record): row})
             if before and (now.draft, now.question, now.author) != (before.draft, before.question, before.author):
-                self._writing = self.annotations.drafters(self.state.round)
+                self.writing = self.annotations.drafters(self.state.round)
                 self.put(replace(now, previous=before.previous))
         if count != sum(task.state != "open" for task in self.tasks.values()):
             self.reread()  # something was discarded
@@ -106,11 +107,7 @@ class CachedWorkspace:
         task = self.tasks.get(record)
         if task is None or task.state == "open":
             return ""
-        return task.author if task.state == "saved" else self._writing.get(record, task.author)
-
-    def writes(self, record: int, name: str) -> None:
-        """Note that somebody is writing about a record."""
-        self._writing[record] = name
+        return task.author if task.state == "saved" else self.writing.get(record, task.author)
 
     @property
     def writable(self) -> bool:
@@ -300,7 +297,7 @@ class Seat:
             self.cache.annotations.save_second(record, {"draft": text, "author": self.name}, over)
         else:
             self.cache.workspace.save_draft(record, text, over)
-            self.cache.writes(record, self.name)
+            self.cache.writing[record] = self.name
         state: TaskState = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 

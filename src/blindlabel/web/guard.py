@@ -185,8 +185,10 @@ class Guard:
         """The start link's token that a request carries, used or not."""
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
             return None
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
-        return next((token for token in [*self._tokens, *self._used] if _same(given, token)), None)
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1].encode()
+        return next(
+            (token for token in [*self._tokens, *self._used] if hmac.compare_digest(given, token.encode())), None
+        )
 
     async def _exchange(self, send: Send, token: str, session: Session | None) -> None:
         """Give a browser its cookie, once, and take the token out of its address bar."""
@@ -287,10 +289,6 @@ def _values(scope: Scope, name: str) -> list[str]:
 def _all(scope: Scope, name: str) -> list[str]:
     """Every value of a header, in lower case."""
     return [value.strip().lower() for value in _values(scope, name)]
-
-
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:

@@ -225,11 +225,6 @@ class PointsView(Element, component="browser/points_view.js"):
         self.on("edit", lambda event: self._edit(event.args))
         self.on("undo", lambda event: on_undo(str(event.args)))
 
-    @property
-    def points(self) -> Chain | None:
-        """The question as points, or None if it is of another kind or cannot be read."""
-        return self._points
-
     def open(self, own: OwnRecord, words: list[str], text: str, place: str, *, fixed: bool) -> None:
         """Begin with another record and its question; `place` is the name under which it is kept whether the bar
         follows.

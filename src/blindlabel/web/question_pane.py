@@ -373,10 +373,9 @@ class QuestionPane:
         self._findings.clear()
         if checked is None:
             self.verdict.clear()
-        elif formula is None:
-            self.verdict.clear("It cannot be asked yet.")
-        if checked is None:
             return
+        if formula is None:
+            self.verdict.clear("It cannot be asked yet.")
         if version is not None:
             self.editor.show(version, checked.problems)
         with self._findings:
