@@ -241,6 +241,27 @@ def test_every_control_shows_that_it_has_the_focus(app: App, page: Page) -> None
         assert [control for control, is_seen in seen_with.items() if not is_seen] == [], where
 
 
+SHADES = """() => {
+  const seen = document.createElement("div");
+  document.body.append(seen);
+  const light = (name) => {
+    seen.style.color = `var(--${name})`;
+    const [red, green, blue] = getComputedStyle(seen).color.match(/[0-9.]+/g).map(Number);
+    return 0.299 * red + 0.587 * green + 0.114 * blue;
+  };
+  return ["rare-1", "rare-2", "rare-3"].map((name) => Math.abs(light(name) - light("sheet")));
+}"""
+"""How far each shade of rare words is from the sheet on which they stand."""
+
+
+def test_the_rarer_a_word_the_stronger_its_colour_in_light_and_dark(app: App, page: Page) -> None:
+    for scheme, _ in LOOKS:
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        expect(page.locator("body.body--dark")).to_have_count(1 if scheme == "dark" else 0)
+        one, two, three = page.evaluate(SHADES)
+        assert 0 < one < two < three, scheme
+
+
 def test_usable_at_two_hundred_percent(study: Rehearsal, app: App, browser: Browser) -> None:
     """What is to be read and pressed is within the width, on every screen of a round."""
     context = new_context(browser, viewport={"width": 512, "height": 384}, device_scale_factor=2)  # a screen of 1024

@@ -153,6 +153,8 @@ def test_versions_stand_side_by_side_and_the_best_is_marked(expert: Expert, cont
     expect(choices.first).to_contain_text("strict")
     expect(choices.filter(has_text="The best of these")).to_have_count(1)
     expect(choices.first).not_to_contain_text("The best of these")
+    told = [one.removeprefix("The best of these: ") for one in choices.locator(".choice-difference").all_inner_texts()]
+    assert len(set(told)) == len(told), "no version is there twice"
     page.keyboard.press("Alt+2")
     expect(page.locator(".points-bar strong")).not_to_have_text(str(bar.get_attribute("max")))
     expect(choices.first).to_be_visible()

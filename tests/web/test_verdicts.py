@@ -126,6 +126,10 @@ def test_text_and_points_are_one_question(workspace: Workspace) -> None:
     points = checked.chain
     assert points is not None and text_of(points, lowered=True) == text
     assert editing.summary(points) == '4 for "vm400s", 2 for "sanus", 1 for "mount": 5 points are enough; not "tv"'
+    sounds = Chain((Condition(((Atom("sounds_like", ("smith",), View("surname")),),), 12), word("cup 1")), 12)
+    assert editing.summary(sounds) == (
+        '12 for what sounds like "smith" in surname, 1 for "cup 1": 12 points are enough'
+    ), "how it is asked for is said, and points are apart from words"
     excepted = check_question(workspace.agreement, 'ret is_in("sanus", $r) & (!is_in("tv", $r) | is_in("wall", $r))\n')
     assert excepted.chain is not None
     assert editing.summary(excepted.chain) == '1 for "sanus": 1 point is enough; not "tv"; unless "wall"'
