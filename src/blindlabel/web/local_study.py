@@ -112,7 +112,7 @@ class Rehearsal:
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
     read = [read_table(table) for table in tables]
-    attributes = list(read[0].attributes)
+    attributes = read[0].attributes
     recipe = Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
     rows = [record for table in read for record in recipe.rows(table, attributes)]
     longest = 8 * (max(len(row.whole) for row in rows) // 8 + 1)  # rounded up, as people would agree on it

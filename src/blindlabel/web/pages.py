@@ -15,8 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from blindlabel.protocol.advice import agreed_of_all
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.figures import Tally, agreed_of_all
 from blindlabel.protocol.owner_rules import OwnerState
 
 # Pages

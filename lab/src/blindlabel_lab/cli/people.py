@@ -19,8 +19,8 @@ from blindlabel_lab.cli.options import (
     PrepareOption,
     ResultsOption,
     RoundsOption,
+    run_and_show,
 )
-from blindlabel_lab.cli.showing import run_and_show
 
 if TYPE_CHECKING:
     from blindlabel_lab.experiments.datasets import Dataset

@@ -1,7 +1,9 @@
-"""What it says about another record that it has a needle. For the record: how probably a true partner has it, against
-how probably something that could be mistaken for the record has it too. Against it: what speaks for another row
-that the points let pass. Where that row has an identifier, a year or a name that the record lacks, the other record
-must not have that; where it has none, a word in place of one of the record's ("professional" for "home").
+"""What a needle says about another record that has it.
+
+For the record: how probably a true partner has it, and how probably something that could be mistaken for the record
+has it too. Against the record: what points to another row that the points let pass. If that row has an identifier, a
+year or a name that the record lacks, the other record must not have that; if it has none, a word in place of one of the
+record's ("professional" for "home").
 """
 
 from __future__ import annotations
@@ -223,11 +225,12 @@ class Naming:
     """Where they are not: the attributes that tell siblings apart, as far as that is known."""
 
     def otherwise(self, texts: Texts, row: Texts, *, identified: bool) -> list[Found]:
-        """What names another row and not the record, best first: identifiers, years where the record has another,
-        single words (a given name) where the record has another, and numbers that tell siblings apart (an age). A price
-        or a quantity names nothing. Nothing where the row may be about the same thing: where words are often misspelt,
-        the row must differ where siblings do (in the given name) or, where that is not known, in two things. Where the
-        record has no identifier (not `identified`), another's says nothing: it may be the record's own, left out.
+        """What names another row and not the record, best first: identifiers; years and single words (a given name) if
+        the record has others; and numbers that tell siblings apart (an age). A price or a quantity names nothing.
+
+        Nothing is named if the row may be about the same thing: in a table with many misspelt words, it must differ in
+        what tells siblings apart (the given name) or, if that is not known, in two things. If the record has no
+        identifier (not `identified`), another's says nothing: it may be the record's own, left out.
         """
         found = needles_of(row, self.years, self.asking)
         single = [

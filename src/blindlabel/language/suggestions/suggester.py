@@ -62,7 +62,7 @@ class JudgedRecord:
     near: Sequence[Texts]
     """The nearest rows of the table that are other things, the most similar first."""
     speaking: Callable[[int], tuple[list[Found], list[Found]]]
-    """What names each of them, by its place, and not the record (nothing where it may be about the same thing); and
+    """What names each of them, by its place, and not the record (nothing if it may be about the same thing); and
     what sets it apart, where nothing names it.
     """
 
@@ -187,16 +187,16 @@ class Suggester:
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little stricter than this one, which a person may have written, or None if there is none, or
-        where it is no chain.
+        """A question a little stricter than this one, which a person may have written; None if there is none, or if it
+        is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
         changed = None if points is None else stricter(points, self._points(judged, 1).conditions)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one, or None if there is none, where one condition would be enough that
-        is no identifier of its own, or where it is no chain.
+        """A question a little looser than this one; None if there is none, if one condition that is no identifier of
+        its own would then be enough, or if it is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
         known = self._known(judged)
