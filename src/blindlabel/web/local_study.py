@@ -119,15 +119,3 @@ def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -
         "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
-
-
-def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
-    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator
-    at the address.
-    """
-    wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
-    made = Rehearsal(folder, wanted)
-    made.begin()
-    for workspace in made.workspaces:
-        made.write_all(workspace.name, 0.5)
-    return made

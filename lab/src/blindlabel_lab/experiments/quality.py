@@ -165,14 +165,15 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
 
 
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
-    """The same for every strategy: final figures only."""
+    """The same for every strategy: final figures only, and the deviation of strict F (`spread`)."""
     bench = Bench(plan, results)
     document: dict[str, Any] = drawn(plan) | {"strategies": {strategy: {} for strategy in STRATEGIES}}
     steps = len(plan.names) * len(STRATEGIES)
     for place, name in enumerate(plan.names):
         for other, strategy in enumerate(STRATEGIES):
             share = (place * len(STRATEGIES) + other) / steps
-            document["strategies"][strategy][name] = _figures(bench, name, strategy, advance, share, 1 / steps)["final"]
+            made = _figures(bench, name, strategy, advance, share, 1 / steps)
+            document["strategies"][strategy][name] = made["final"] | {"spread": made["deviation"]["f_strict"]}
     return document
 
 
