@@ -12,7 +12,7 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.room import room_of
-from blindlabel.protocol import advice
+from blindlabel.protocol import figures
 from blindlabel_lab.bench.measured import PLACE, table
 from blindlabel_lab.bench.packed import agreement_of
 
@@ -74,9 +74,9 @@ def test_what_is_said_of_later_matches_is_what_trials_found() -> None:
     sets = trials["datasets"]
     assert len(sets) == 4 and (trials["records"], trials["samples"], trials["seed"]) == (300, 4, 0)
     first, *later = ([one["by_round"][number] for one in sets.values()] for number in range(3))
-    assert tuple(sum(one[what] for one in first) for what in ("right", "labelled")) == advice.FIRST_RIGHT
-    assert tuple(sum(one[what] for of in later for one in of) for what in ("right", "labelled")) == advice.LATER_RIGHT
-    (right, of), (right_later, of_later) = advice.FIRST_RIGHT, advice.LATER_RIGHT
+    assert tuple(sum(one[what] for one in first) for what in ("right", "labelled")) == figures.FIRST_RIGHT
+    assert tuple(sum(one[what] for of in later for one in of) for what in ("right", "labelled")) == figures.LATER_RIGHT
+    (right, of), (right_later, of_later) = figures.FIRST_RIGHT, figures.LATER_RIGHT
     assert right / of > right_later / of_later, "or the sentence says the opposite of what was seen"
     page = (DOCS / "laboratory" / "experiments.md").read_text("utf-8")
     for name, one in sets.items():

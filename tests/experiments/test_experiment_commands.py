@@ -80,6 +80,8 @@ def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tm
         assert (tmp_path / f"{figure}.png").stat().st_size > 1000
         assert (tmp_path / f"{figure}.svg").read_text().startswith("<?xml")
         assert f"]({figure}.svg)" in report
+    for figure in ("quality", "agreement", "oracles"):
+        assert "simulated experts" in (tmp_path / f"{figure}.svg").read_text(), "a picture says that nobody wrote these"
     assert "*Scores after each round" in report and "What this run took" in report
     assert all(what in report for what, _ in IN_THE_PUBLICATION)
     assert "simulated" in report and "--prepare published" in report

@@ -121,15 +121,13 @@ class HttpTransport:
             if bodies.has(blob):
                 return
             here = bodies.received(blob)
-            if here == blob.length:  # nothing to fetch; or all of it came, and the process died before it was kept
-                bodies.append(blob, here, [])
-                return
             url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
             with self._client.stream("GET", url, params={"offset": here}) as response:
                 if response.status_code != 200:
                     response.read()
                     _check(response)
-                for piece in response.iter_bytes(2**20):
+                # also if nothing is left to come: a process may have died before it kept what had come
+                for piece in itertools.chain([b""], response.iter_bytes(2**20)):
                     here = bodies.append(blob, here, [piece])
                     if moved:
                         moved(here, blob.length)
@@ -213,7 +211,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
     """What a server says about its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
-        response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
+        response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=30.0, trust_env=False)
         if response.status_code == 200:
             return Health.model_validate_json(response.content)
         said = Refusal.model_validate_json(response.content)
