@@ -306,7 +306,9 @@ def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
         master[:, : i + 2] = reduced(lower)
     slope = np.zeros_like(points)  # the derivative of the product at each point
     for k in range(count, 0, -1):
-        slope = reduced(slope * points + np.uint64(k) * master[:, k : k + 1])
+        slope *= points
+        slope += np.uint64(k) * master[:, k : k + 1]
+        slope = reduced(slope)
     weights = reduced(values * residues.inverse(slope, modulus))
     result = np.empty((rows, count), dtype=np.uint64)
     quotient = np.zeros_like(points)  # the product divided by (x - point), from the top coefficient down
