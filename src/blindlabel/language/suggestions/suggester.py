@@ -132,14 +132,8 @@ class Suggester:
         self._usual_length = median(map(length_of, looked_at or [{}]))
         self._given = self._seen_in(looked_at, rows, personal)
         self._well_spelt = self._given.spelt == 1
-        self._asking = Asking(
-            frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
-            self.limits,
-            whole,
-            single_attributes,
-            units_of(looked_at),
-            halves=not self._well_spelt,
-        )
+        asked, units = frozenset(DEFAULT_FUNCTIONS if functions is None else functions), units_of(looked_at)
+        self._asking = Asking(asked, self.limits, whole, single_attributes, units, halves=not self._well_spelt)
         kinds = {name: profile.kind for name, profile in self._given.profiles.items()}
         self._numeric = frozenset(name for name, kind in kinds.items() if kind != "text")
         telling = frozenset(personal)
@@ -191,7 +185,7 @@ class Suggester:
         is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
-        changed = None if points is None else stricter(points, self._points(judged, 1).conditions)
+        changed = points and stricter(points, self._points(judged, 1).conditions)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
@@ -200,9 +194,7 @@ class Suggester:
         """
         judged, points = self.judge(record), _as_points(question)
         known = self._known(judged)
-        changed = (
-            None if points is None else looser(points, lambda one: all(self._decides(a, known) for a in one.atoms))
-        )
+        changed = points and looser(points, lambda one: all(self._decides(atom, known) for atom in one.atoms))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Question, record: Record) -> Verdict:
@@ -304,12 +296,8 @@ class Suggester:
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts]) -> Circumstances:
         lengths = {name: len(words_in_order(text)) for name, text in texts.items()}
-        return replace(
-            self._given,
-            near=near,
-            lengths=lengths,
-            presence=self._patterns.presence(texts, self._given.profiles, self._priors),
-        )
+        presence = self._patterns.presence(texts, self._given.profiles, self._priors)
+        return replace(self._given, near=near, lengths=lengths, presence=presence)
 
     def imagined(self, record: Record) -> Imagined:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""
