@@ -29,6 +29,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
@@ -98,10 +99,10 @@ def make_tile(asked: Asked, batch: Batch, group: int) -> Evaluated:
     return _bench.opened(asked, batch).answer(group)
 
 
-def make_forms(asked: Asked, batch: Batch, group: int, output: int) -> Residues:
-    """One ciphertext of a group's linear forms."""
+def make_forms(asked: Asked, batch: Batch, group: int, outputs: Sequence[int]) -> list[Residues]:
+    """Some ciphertexts of a group's linear forms."""
     opened = _bench.opened(asked, batch)
-    return opened.public.ring.residues(opened.forms(group, [output])[0])
+    return [opened.public.ring.residues(form) for form in opened.forms(group, outputs)]
 
 
 def finish_tile(asked: Asked, batch: Batch, group: int, forms: Sequence[Residues]) -> Evaluated:
@@ -208,9 +209,11 @@ class TileMakers:
 
     def _shared(self, there: tuple[Any, Any], wanted: Sequence[int], outputs: int) -> Iterator[Evaluated]:
         """Tile after tile, all workers making the linear forms of each."""
+        size = -(-outputs // self.count)
+        parts = [range(start, min(start + size, outputs)) for start in range(0, outputs, size)]
         for group in wanted:
             with _worker_lost():
-                forms = list(self.executor.map(partial(make_forms, *there, group), range(outputs)))
+                forms = list(chain.from_iterable(self.executor.map(partial(make_forms, *there, group), parts)))
                 answer = self.executor.submit(finish_tile, *there, group, forms).result()
             yield answer
 
