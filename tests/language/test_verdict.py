@@ -94,7 +94,7 @@ def test_a_value_that_rows_of_the_same_pattern_have_is_seldom_missing() -> None:
     persons = [{"title": "", "name": f"anna {word}"} for word in map(str, range(50))]
     suggester = Suggester([Record.of(row) for row in (*films, *persons)], ("title", "name"), lowered=True)
     mixed = Suggester(
-        [Record.of({**row, "title": row["title"] * (place % 2), "name": "a"}) for place, row in enumerate(films)],
+        [Record.of({"title": row["title"] * (place % 2), "name": f"a {place}"}) for place, row in enumerate(films)],
         ("title", "name"),
         lowered=True,
     )

@@ -181,7 +181,8 @@ def _candidates(document: Document) -> Table:
 
 def _verdicts(document: Document) -> Table:
     said = list(next(iter(document["datasets"].values()))["bins"])
-    rows = [["set", *said, "ranks found: verdict", "own rows", "bar", "ranks let through: verdict", "own rows", "bar"]]
+    ranks = [f"ranks {what}: verdict" for what in ("found", "found, of one record", "let through")]
+    rows = [["set", *said, *(head for one in ranks for head in (one, "own rows", "bar"))]]
     for name, one in document["datasets"].items():
         cells = [_share(one["bins"][words]["share"], one["bins"][words]["interval"]) for words in said]
         rows.append([name, *cells, *_ranks(one)])
@@ -225,7 +226,7 @@ def _share(share: float | None, spread: list[float] | None) -> str:
 
 def _ranks(one: Mapping[str, Any]) -> list[str]:
     keys = ("verdict", "own rows", "bar")
-    found = [one[kind].get(key) for kind in ("found_auc", "wrong_auc") for key in keys]
+    found = [one[kind].get(key) for kind in ("found_auc", "record_auc", "wrong_auc") for key in keys]
     return ["–" if value is None else f"{value:.3f}" for value in found]
 
 

@@ -105,7 +105,7 @@ def _means(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         kind: {
             name: fmean(known) for name in names if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
         }
-        for kind, names in (("found_auc", FOUND), ("wrong_auc", FOUND))
+        for kind, names in (("found_auc", FOUND), ("record_auc", FOUND), ("wrong_auc", FOUND))
     }
     seldom = {"seldom_off": float(np.quantile(off, 0.9)), "pilot_seldom_off": float(np.quantile(pilot, 0.9))}
     return {"bins": bins, **auc, "off": fmean(off), "pilot_off": fmean(pilot), **seldom}
@@ -132,10 +132,25 @@ def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
         "off": [_off(side, Level()) for side in sides if side],
         "pilot_off": [one for side in sides if side for one in _off_with_pilot(side, name)],
         "found_auc": {key: auc([one[key] for one in both], [one["found"] for one in both]) for key in FOUND},
+        "record_auc": {key: _of_one_record(sides, key) for key in FOUND},
         "wrong_auc": {key: auc([one[f"wrong {key}"] for one in both], [one["wrong"] for one in both]) for key in FOUND}
         if given.whole
         else {},
     }
+
+
+def _of_one_record(sides: Sequence[Sequence[dict[str, Any]]], key: str) -> float | None:
+    """The same among questions about one record, as a person compares them: the mean of the records of which some
+    questions find the partner and some do not.
+    """
+    found = []
+    for side in sides:
+        by_row: dict[int, list[dict[str, Any]]] = {}
+        for one in side:
+            by_row.setdefault(one["row"], []).append(one)
+        found += [auc([one[key] for one in each], [one["found"] for one in each]) for each in by_row.values()]
+    known = [one for one in found if one is not None]
+    return fmean(known) if known else None
 
 
 def _off(side: Sequence[dict[str, Any]], level: Level) -> float:

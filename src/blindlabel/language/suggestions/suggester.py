@@ -85,7 +85,9 @@ class Suggester:
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
     predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
     that fits more other rows of the table than `most_others` would be too loose for the study: more points are asked
-    for. `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
+    for. `personal` are the attributes that members of a household do not share, where the criteria speak of one person:
+    imagined relatives differ in all of them. Without a date of birth among them (`born`) suggestions do not rest on
+    them, for then a misspelt given name would keep the partner out. `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
     tables where each row has one partner.
     """
 
@@ -104,6 +106,7 @@ class Suggester:
         most_others: float = inf,
         typed: Collection[str] = (),
         personal: Collection[str] = (),
+        born: bool = True,
         matching: float | None = None,
         priors: Priors | None = None,
     ) -> None:
@@ -119,7 +122,7 @@ class Suggester:
         self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
         self._column = self.table.column(View(None, self._case))
-        self._typed = frozenset(typed)
+        self._typed, self._personal = frozenset(typed), frozenset(personal)
         self._judged = lru_cache(REMEMBERED)(self._judge)
         self._imagined = lru_cache(REMEMBERED)(self._imagine)
         rows = max(1, len(self.table.different))
@@ -130,7 +133,8 @@ class Suggester:
         looked_at = [self._texts_at(row) for row in range(0, rows, -(-rows // MOST_ROWS)) if len(records)]
         self._patterns = Patterns(looked_at)
         self._usual_length = median(map(length_of, looked_at or [{}]))
-        self._given = self._seen_in(looked_at, rows, personal)
+        relied_on = self._personal if born else frozenset[str]()
+        self._given = self._seen_in(looked_at, rows, relied_on)
         self._well_spelt = self._given.spelt == 1
         self._asking = Asking(
             frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
@@ -142,8 +146,8 @@ class Suggester:
         )
         kinds = {name: profile.kind for name, profile in self._given.profiles.items()}
         self._numeric = frozenset(name for name, kind in kinds.items() if kind != "text")
-        telling = frozenset(personal)
-        if not personal and not self._well_spelt:  # else near rows and exclusions tell siblings apart better than this
+        telling = relied_on
+        if not telling and not self._well_spelt:  # else near rows and exclusions tell siblings apart better than this
             telling = telling_apart(looked_at, self._sibling_of)
         years = frozenset(name for name, kind in kinds.items() if kind == "year")
         self._naming = Naming(self._asking, years, self._well_spelt, telling)
@@ -319,7 +323,8 @@ class Suggester:
 
     @cached_property
     def _imagination(self) -> Imagination:
-        return Imagination([one.attributes for one in self.table.records], self.attributes, self._typed)
+        rows = [one.attributes for one in self.table.records]
+        return Imagination(rows, self.attributes, self._typed, self._personal)
 
     def _imagine(self, items: tuple[tuple[str, str], ...]) -> tuple[Imagined, OwnTable]:
         made = self.imagined(Record.of(dict(items)))
