@@ -56,7 +56,7 @@ gates: $(STAMP)
 	@scripts/run-gates-tests.sh
 	@$(BIN)/blindlabel bench gates
 
-# All long tools for so many minutes together: simulated studies with faults, real processes that are killed and disturbed, planted bugs, memory over
+# All long tools, for MINUTES minutes together: simulated studies with faults, real processes that are killed and disturbed, planted bugs, memory over
 # time, foreign bytes. Each is a script of its own: scripts/simulate, crash-points, mutants, faults, soak, fuzz. TOOL=word: those of that name.
 campaign: $(STAMP)
 	@$(BIN)/python scripts/campaign --minutes $(or $(MINUTES),20) --only "$(TOOL)"

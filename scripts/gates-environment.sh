@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv-gates, the environment of the gates engine: a Python in which the library openfhe really imports, and what the engine and its
-# tests need. Quick when it is there already. Exit code 0: it is there; 4: this machine has no Python that will do (said plainly).
+# tests need. Quick when it is there already. Exit code 0: it is there; 4: this machine has no Python that will do (and the script says so).
 #
 # Python 3.10 is tried first, then 3.12: those named on the path, then those of pyenv. A pyenv shim may exist and still fail, and pip installs
 # wheels of openfhe that do not import, so each is tried by running it.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the gates engine's tests where OpenFHE is: in .venv-gates, which is made first. Says plainly when this machine cannot, and then
+# Runs the gates engine's tests where OpenFHE is: in .venv-gates, which is made first. Says so when this machine cannot, and then
 # succeeds, since the engine is optional; the circuits' own tests need no OpenFHE and run with all others. The fixtures that all tests share are left
 # out: they need libraries that this environment does not have. No time limit: a busy machine takes as long as it needs.
 set -euo pipefail

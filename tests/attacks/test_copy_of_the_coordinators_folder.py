@@ -158,6 +158,15 @@ def test_lists_are_gone_once_they_are_compared(tmp_path: Path) -> None:
     assert study.lists_in(study.home) == 0
 
 
+def test_lists_are_gone_where_a_study_is_closed_before_they_are_compared(tmp_path: Path) -> None:
+    study = Study(tmp_path)
+    study.until_both_lists_of_a_direction_are_there()
+    assert study.lists_in(study.home) >= 2, "the control"
+    study.coordinator.close(study.study)
+    assert study.lists_in(study.home) == 0
+    study.to_the_end()
+
+
 def test_after_the_rounds_a_copy_gives_a_label_and_a_round_for_each_pair_and_no_outcome(tmp_path: Path) -> None:
     study = Study(tmp_path)
     study.to_the_end()

@@ -61,7 +61,7 @@ def test_an_opener_can_force_a_no(round_: tuple[Values, Values]) -> None:
 
 
 def test_an_opener_can_undo_an_exclusion_and_an_exception(round_: tuple[Values, Values]) -> None:
-    """It does not learn from which pairs, and does so to all that it changes: a yes all the same is then plainly a
+    """It does not learn from which pairs, and does so to all that it changes: a yes all the same is then clearly a
     yes, and without the last value an exception is a no.
     """
     opened, pads = round_

@@ -132,7 +132,7 @@ def test_questions_that_are_spread_tell_one_bit_a_record_and_round_and_the_accou
     )
     pages = Path(__file__).parents[2] / "docs"
     said = " ".join((pages / "explanation" / "security.md").read_text("utf-8").split())
-    assert f'"is this a woman": {sex} of {RECORDS} (' in said
+    assert f'"is this a woman": {sex} of {RECORDS}.' in said
     figures = f"sex of {sex} of {RECORDS}, one bit of age of {age} of {len(after[0])}, no initial; {bits} bits"
     assert figures in (pages / "laboratory" / "attacks.md").read_text("utf-8")
     assert len(after) == ROUNDS - 1, "the last round tells nothing about open records"

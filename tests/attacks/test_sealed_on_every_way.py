@@ -220,7 +220,7 @@ def test_a_cheating_owner_reads_its_own_letters_alone_and_no_list(seen: Seen) ->
     assert not seen.letters or (read and others)
 
 
-def test_whoever_has_the_coordinators_keys_finds_lists_in_what_was_seen(seen: Seen) -> None:
+def test_somebody_with_the_coordinators_keys_finds_lists_in_what_was_seen(seen: Seen) -> None:
     assert "listed anna" in lists_read(seen, seen.of_coordinator)
 
 

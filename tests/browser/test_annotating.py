@@ -189,7 +189,7 @@ AT_FIRST_SIGHT = """
   }).observe(document.body, { childList: true, subtree: true, characterData: true, attributes: true });
 }
 """
-"""Presses Alt and a letter in the very instant in which a heading stands there, before anything else can happen."""
+"""Presses Alt and a letter in the instant in which a heading stands there, before anything else can happen."""
 
 
 def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_path: Path) -> None:

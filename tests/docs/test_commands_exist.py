@@ -27,7 +27,7 @@ def command_lines(page: Path) -> list[str]:
 
 
 def wrong_in(line: str) -> str | None:
-    """What the program does not know in a command line; None where it knows everything."""
+    """What the program does not know in a command line; None if it knows everything."""
     try:
         words = shlex.split(line.replace("…", ""))[1:]
     except ValueError:  # a quotation that goes on in the next line

@@ -12,7 +12,7 @@ from blindlabel.estimates.intervals import Piece, exact, measures, quotient, tot
 
 
 def tail(share: float, drawn: int, first: int, last: int) -> float:
-    """The chance of so many matches, counted out."""
+    """The chance of this many matches, counted out."""
     return sum(comb(drawn, x) * share**x * (1 - share) ** (drawn - x) for x in range(first, last + 1))
 
 

@@ -129,7 +129,7 @@ def test_a_text_of_ones_own_is_agreed_to(tables: Path, tmp_path: Path) -> None:
     assert made.consent("P02") in (made.own_folder("P02") / "sheet.html").read_text()
 
 
-def test_pairs_are_the_likest_of_each_record_and_nobody_is_left_out(study: PeopleStudy) -> None:
+def test_pairs_are_the_most_similar_of_each_record_and_nobody_is_left_out(study: PeopleStudy) -> None:
     sample = study.sample("products", "x")
     pairs = pairs_to_show(sample, study.seed)
     per_own, per_other = (Counter(pair[side] for pair in pairs) for side in (0, 1))

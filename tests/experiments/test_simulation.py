@@ -38,6 +38,7 @@ from blindlabel_lab.experiments.simulation import (
     terms_for,
 )
 from blindlabel_lab.experiments.strategies import STRATEGIES
+from blindlabel_lab.experiments.tables import TABLES
 
 
 class Scripted:
@@ -168,6 +169,10 @@ def test_spread_is_the_deviation_of_a_sample() -> None:
     assert metrics.deviation([one, other])["recall"] == pytest.approx(math.sqrt(0.125))
     assert metrics.mean([one, other])["recall"] == 0.75
     assert metrics.deviation([one])["recall"] == 0
+    kept = {"rounds": [metrics.mean([one, other])], "deviation": metrics.deviation([one, other])}
+    head, means, spread = TABLES["quality"]({"datasets": {"persons": kept}})
+    recall = head.index("recall")
+    assert (means[recall], spread[1], spread[recall]) == ("0.750", "1, ±", "0.354"), "not the mean a second time"
 
 
 def test_quality_on_generated_sets_is_high_and_resumes(folder: Path, tmp_path: Path) -> None:

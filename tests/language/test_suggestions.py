@@ -1,4 +1,4 @@
-"""Suggested questions: always valid, deterministic, from the own table alone, and good enough to label with."""
+"""Suggested questions: always valid, deterministic, from the owner's table alone, and good enough to label with."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_a_suggestion_says_when_it_was_asked_before() -> None:
     assert "asked before" in second.why
 
 
-def test_a_suggestion_fits_few_own_rows_and_one_that_was_too_loose_is_not_asked_again() -> None:
+def test_a_suggestion_fits_few_rows_of_its_table_and_one_that_was_too_loose_is_not_asked_again() -> None:
     made = generate("persons", Size(600, 300), 4)
     rows = [Record.of(row | {"phone_number": "", "sex": ""}) for row in made.a]
     suggester = Suggester(
@@ -364,7 +364,7 @@ def test_stricter_and_looser_variants_fit_fewer_and_more() -> None:
 
 
 def looser_until_the_end(suggester: Suggester, source: str, record: Record) -> int | None:
-    """The lowest bar that looser variants of a question come to; None where there is no looser one."""
+    """The lowest bar that looser variants of a question come to; None if there is no looser one."""
     formula, lowest = Question(source).formula, None
     assert formula is not None
     variant = suggester.looser(formula, record)
@@ -524,7 +524,7 @@ def test_the_reason_of_half_a_telephone_says_why_it_is_worth_little() -> None:
     assert all(reason.points <= MOST_POINTS // 2 for reason in reasons if reason.half)
 
 
-def test_an_exclusion_says_how_many_own_rows_it_keeps_out() -> None:
+def test_an_exclusion_says_how_many_rows_it_keeps_out() -> None:
     sentences = [Reason("", 0, "exclusion", rows, rows, 12).sentence for rows in (0, 1, 1200)]
     assert [sentence.partition(" (")[2] for sentence in sentences] == [
         "in no row of your table)",
@@ -639,7 +639,7 @@ def test_names_and_ages_are_excluded_as_words_where_that_is_encoded(single_attri
 
 
 def test_questions_about_persons_name_the_other_members_of_their_household() -> None:
-    """Generated persons, damaged: without the exclusions, twice as many other own rows would fit."""
+    """Generated persons, damaged: without the exclusions, twice as many other rows of the table would fit."""
     rows = [Record.of(dict(zip(PERSON_ATTRIBUTES, row))) for row in generate("persons", Size(400, 200), 100).a.rows]
     suggester = Suggester(
         rows, PERSON_ATTRIBUTES, functions=("is_in", "has_word"), single_attributes=False, matching=0.5

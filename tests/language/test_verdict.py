@@ -88,7 +88,7 @@ def test_partners_are_the_record_damaged_and_some_more_than_others(suggester: Su
     )
 
 
-def test_a_value_that_rows_of_the_same_pattern_have_is_seldom_missing() -> None:
+def test_a_value_that_rows_of_the_same_pattern_have_is_rarely_missing() -> None:
     """A table of films and persons: a person never has a title, and a film always has one."""
     films = [{"title": f"the film {word}", "name": ""} for word in map(str, range(50))]
     persons = [{"title": "", "name": f"anna {word}"} for word in map(str, range(50))]
@@ -180,7 +180,7 @@ def test_a_verdict_is_good_only_where_both_sides_are(suggester: Suggester) -> No
 
 
 def test_a_table_that_rules_nothing_out_makes_no_verdict_good() -> None:
-    """The same question about the same record, with its other own rows taken away."""
+    """The same question about the same record, with the other rows of its table taken away."""
     text = 'ret 2*is_in("60000000", $r) + has_word("anna", $r) + has_word("mill", $r) >= 3'
     large, small = (Suggester(people(count), ATTRIBUTES, lowered=True) for count in (40, 6))
     assert judged(large, text).level == "good"

@@ -1,4 +1,4 @@
-"""Two lists of keyed hashes: equal exactly where the values are, and for nothing else than what they were made for."""
+"""Two lists of keyed hashes: equal exactly where the values are, and only for what they were made for."""
 
 from __future__ import annotations
 

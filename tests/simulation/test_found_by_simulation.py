@@ -395,7 +395,7 @@ def test_message_that_did_not_get_through_waits_in_the_outbox() -> None:
 def test_bodies_of_a_round_that_goes_on_are_needed() -> None:
     study = quiet(6)
     study.owners["anna"].turn()
-    assert study.coordinator.known().rounds[-1].bodies and facts.spent_bodies(study.coordinator.known()) == []
+    assert study.coordinator.known().rounds[-1].bodies and facts.spent_bodies(study.coordinator.known()) == set()
 
 
 def test_round_of_three_owners_is_not_void_where_nothing_goes_wrong() -> None:

@@ -1,4 +1,4 @@
-"""Whoever is said to act can act, and nobody who could is told to wait: held in every state of whole studies."""
+"""A party that is told to act can act, and nobody who could is told to wait: held in every state of whole studies."""
 
 from __future__ import annotations
 

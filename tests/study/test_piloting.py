@@ -30,7 +30,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
 
 
 def known_pairs(anna: Workspace, folder: Path, count: int, *, same: bool) -> Path:
-    """The other's records of known pairs: the very same, or with hardly anything left of them."""
+    """The other's records of known pairs: the same, or with hardly anything left of them."""
     attributes, rows = anna.agreement.attributes, []
     for own in anna.records()[:count]:
         kept = own.row if same else dict.fromkeys(attributes, "") | {"surname": own.row["surname"]}

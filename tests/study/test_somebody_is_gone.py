@@ -239,7 +239,7 @@ def test_others_go_on_while_somebody_is_lost_and_it_comes_back(play: Play) -> No
 
 
 @pytest.mark.parametrize("when", ["before it joined", "before the words", "in a round"])
-def test_others_go_on_without_whoever_leaves(play: Play, when: str) -> None:
+def test_others_go_on_without_an_owner_that_leaves(play: Play, when: str) -> None:
     study = play(3)
     if when == "in a round":
         study.begin()
@@ -262,7 +262,7 @@ def test_others_go_on_without_whoever_leaves(play: Play, when: str) -> None:
         assert truth is not None and truth.reason == "left"
 
 
-def test_whoever_leaves_last_is_not_waited_for(play: Play) -> None:
+def test_an_owner_that_leaves_last_is_not_waited_for(play: Play) -> None:
     """All that others waited for was the one that is gone."""
     study = play(3, rounds=3)
     study.begin()
@@ -285,7 +285,7 @@ def test_nobody_comes_back_into_an_enriched_sample_that_was_begun(play: Play) ->
         study.coordinator.reinvite(study.agreement.hash, "berta", lost=True)
 
 
-def test_three_draw_an_enriched_sample_without_whoever_left(play: Play) -> None:
+def test_three_draw_an_enriched_sample_without_an_owner_that_left(play: Play) -> None:
     study = play(3, sampling={"method": "enriched", "records": 2, "blocking": ["surname"]})
     study.until(lambda: study.state.keys_sent and all(one.store.state().keys for one in study.owners.values()))
     confirm_all(list(study.owners.values()))
@@ -312,7 +312,7 @@ def test_two_that_are_lost_at_once_come_back(play: Play) -> None:
         study.check_labels(*pairing)
 
 
-def test_whoever_came_back_goes_on_with_those_that_are_left(play: Play) -> None:
+def test_an_owner_that_came_back_goes_on_with_those_that_are_left(play: Play) -> None:
     """It waits for the next round while the others are in one; then one of these leaves."""
     study = play(3)
     study.begin()
@@ -331,7 +331,7 @@ def test_whoever_came_back_goes_on_with_those_that_are_left(play: Play) -> None:
     study.check_labels("anna", "berta")
 
 
-def test_labels_with_whoever_left_go_with_the_workspace_that_is_lost(play: Play) -> None:
+def test_labels_with_an_owner_that_left_go_with_the_workspace_that_is_lost(play: Play) -> None:
     study = play(3)
     study.begin()
     study.until(lambda: bool(study.state.settled), write=True)

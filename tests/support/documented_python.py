@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULT
 
 @dataclass(frozen=True)
 class Example:
-    """A block of Python and the output that the page shows under it; None where it shows none."""
+    """A block of Python and the output that the page shows under it; None if it shows none."""
 
     code: str
     shown: str | None

@@ -1,4 +1,6 @@
-"""Pages whose commands are run in their order: ```sh blocks, those in the background, and apps that a person stops."""
+"""Pages whose commands are run in their order: ```sh blocks, those in the background, those that a person repeats, and
+apps that a person stops.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,18 @@ from support.patience import PATIENCE, Patience
 from support.study_parties import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
-_BLOCK = re.compile(r"^```sh ?(background|app|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```sh ?(background|app|repeat|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TIMES = 4
+"""As often as the page says that a block is repeated."""
 
 
 def commands(page: Path) -> list[tuple[str, str]]:
     """Every command of a page, and how it runs: in the background, as an app, or to its end."""
-    return [(kind, line) for kind, block in _BLOCK.findall(page.read_text("utf-8")) for line in block.splitlines()]
+    return [
+        (kind, line)
+        for kind, block in _BLOCK.findall(page.read_text("utf-8"))
+        for line in block.splitlines() * (_TIMES if kind == "repeat" else 1)
+    ]
 
 
 def play(page: Path) -> None:

@@ -85,7 +85,7 @@ def modules_of(source: Path) -> dict[str, Module]:
 
 
 def cycle_in(arrows: Mapping[str, Iterable[str]]) -> list[str] | None:
-    """One way round in a graph, or None where there is none."""
+    """One way round in a graph, or None if there is none."""
     finished: set[str] = set()
 
     def walk(node: str, path: list[str]) -> list[str] | None:

@@ -18,8 +18,8 @@ SHAPES = ("steep", "flat", "tail", "perfect", "ties")
 def linkage(
     shape: str, linked: int, times: int, seed: int = 0, precision: float = 0.9, recall: float = 0.9
 ) -> tuple[Candidates, Flags]:
-    """So many linked pairs, a list so many times as long, and the matches: below the line they get rarer steeply, or
-    are spread evenly, or lie in the tail; or there are none, and every linked pair is one; or scores have ties.
+    """This many linked pairs, a list this many times as long, and the matches: below the line they get rarer steeply,
+    or are spread evenly, or lie in the tail; or there are none, and every linked pair is one; or scores have ties.
     """
     rank, count = np.arange(linked * times), linked * times
     above, below = rank < linked, (rank - linked) / linked
@@ -67,7 +67,7 @@ def drawing(candidates: Candidates, matches: Flags, pairs: int, chance: Random, 
 
 
 def checked(found: Drawing, matches: Flags, number: int, chance: Random) -> Drawing:
-    """The same with so many checked pairs of every class."""
+    """The same with this many checked pairs of every class."""
     settled = found.checked.copy()
     places = found.to_check(number, chance.randrange)
     settled[places] = matches[found.places[places]]

@@ -22,7 +22,7 @@ def random_source(random: Random, conditions: int | None = None) -> str:
     """The text of a question: AND, OR, weighted counts and `choose`, over Booleans and over texts, nested up to three
     deep, each with two or three parts, of which every other is a literal.
 
-    It is about so many conditions; where none are given, one to six, all equally often. Each literal is about any of
+    It is about this many conditions; if no number is given, one to six, all equally often. Each literal is about any of
     them, so a condition may occur several times, denied here and not there.
     """
     return f"ret {_node(random, CONDITIONS[: conditions or random.randint(1, len(CONDITIONS))], 3)}"

@@ -136,7 +136,7 @@ def heard(connection: socket.socket) -> bytes:
     return said
 
 
-def test_head_that_does_not_come_is_waited_for_so_long(serving: Serving) -> None:
+def test_head_that_does_not_come_is_waited_for_only_so_long(serving: Serving) -> None:
     with serving.under(), serving.calls(HALF_A_HEAD) as half, serving.calls() as silent:
         serving.passes(9)
         assert is_open(half) and is_open(silent)
@@ -190,7 +190,7 @@ def test_answer_has_to_be_read(serving: Serving) -> None:
         assert serving.get() == 200
 
 
-def test_rest_of_a_body_that_nobody_wants_is_waited_for_so_long(serving: Serving) -> None:
+def test_rest_of_a_body_that_nobody_wants_is_waited_for_only_so_long(serving: Serving) -> None:
     refused = b"PUT %s/bodies/%s?length=9 HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
     with serving.under(), serving.calls(refused % (serving.path.encode(), b"ab" * 32)) as left:
         assert b"403 Forbidden" in whole_answer(left), "before anything of the body was there"

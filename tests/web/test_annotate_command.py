@@ -1,4 +1,4 @@
-"""The commands around the pages: failures are sentences, the guide for oracles is true."""
+"""The commands around the pages: failures are sentences, the guide for experts is true."""
 
 from __future__ import annotations
 

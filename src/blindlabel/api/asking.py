@@ -153,7 +153,7 @@ def rehearse(
     _check_rows(second, chosen[1])
     records = [whole[0][i] for i in chosen[0]], [whole[1][j] for j in chosen[1]]
     given = writers or (_suggesting(whole[0], attributes, recipe), _suggesting(whole[1], attributes, recipe))
-    oracles = _reading(given[0], attributes, recipe), _reading(given[1], attributes, recipe)
+    experts = _reading(given[0], attributes, recipe), _reading(given[1], attributes, recipe)
 
     def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> AnswerMatrix:
         working = Working(workers, progress)
@@ -161,7 +161,7 @@ def rehearse(
             engine_named(engine), questions, others, attributes, lowered=recipe.lowered, working=working
         )
 
-    done = rehearsal.rehearse(records, oracles, rehearsal.in_clear if engine == "plain" else through_engine, rounds)
+    done = rehearsal.rehearse(records, experts, rehearsal.in_clear if engine == "plain" else through_engine, rounds)
     names = (first.name, second.name) if first.name != second.name else (f"{first.name}_a", f"{second.name}_b")
     ids = dict(enumerate(first.ids)), dict(enumerate(second.ids))
     return GroundTruth.of_matrix(names, done.labels[-1], chosen, ids)
@@ -186,9 +186,9 @@ def _suggesting(records: Sequence[Record], attributes: Sequence[str], recipe: Re
     return write
 
 
-def _reading(writer: Writer, attributes: Sequence[str], recipe: Recipe) -> rehearsal.Oracle:
-    def oracle(record: Record, round: int) -> Question:
+def _reading(writer: Writer, attributes: Sequence[str], recipe: Recipe) -> rehearsal.Expert:
+    def expert(record: Record, round: int) -> Question:
         written = writer(record, round)
         return Question(written, attributes, recipe=recipe) if isinstance(written, str) else written
 
-    return oracle
+    return expert

@@ -77,7 +77,7 @@ class Demonstration:
 
     @property
     def rows(self) -> int:
-        """Rows of each table: more than are sampled, so that the oracle can tell rare words from common ones."""
+        """Rows of each table: more than are sampled, so that suggestions can tell rare words from common ones."""
         return max(self.records, min(ROWS_A_RECORD * self.records, MOST_ROWS))
 
 

@@ -1,4 +1,4 @@
-"""The question language: what an oracle writes about the other record, and what it means.
+"""The question language: what an expert writes about the other record, and what it means.
 
     question = Question('ret is_in("canon", lower($r))', attributes=["name"])
     question.ok, question.problems         # findings, with line, column and a sentence

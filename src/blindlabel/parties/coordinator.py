@@ -3,7 +3,7 @@ that opens anything: it compares two lists.
 
 Several of these (threads or processes) may run over one database and folder. Everything is saved before anything
 leaves, and an interrupted step is done again from what is saved. Work takes seconds, and each step gives the same
-whoever does it: two processes may do it at once, and it is saved once (docs/decisions/0117).
+whoever does it: two processes may do it at once, and it is saved once (docs/decisions/0009).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from blindlabel.protocol.facts import (
     StudyStep,
     StudyWork,
     key_of,
+    needed_bodies,
     new_state,
     sides_of,
     spent_bodies,
@@ -45,7 +46,7 @@ from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy, two_copies
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob, Locked
-from blindlabel.protocol.standing import Known, Life, Standing, is_ahead, needed_bodies, standing_with
+from blindlabel.protocol.standing import Known, Life, Standing, is_ahead, standing_with
 
 _SIGNING = "signing"
 """The name of the secret that signs a study's messages."""
@@ -60,7 +61,6 @@ class CoordinatorParty:
         """Called with the study's name and what happened."""
         self._draw = draw
         self.agreement = lru_cache(maxsize=256)(self._agreement)
-        self._ahead: dict[tuple[str, str], bool] = {}
         self.heard: dict[tuple[str, str], float] = {}
         """When an owner was last heard of by this process, by study and owner."""
         self.written: dict[tuple[str, str], tuple[int, int]] = {}
@@ -151,6 +151,7 @@ class CoordinatorParty:
     def close(self, study: str) -> None:
         """End a study as it stands."""
         self._apply(study, rules.close)
+        self.store.remove_bodies(study, spent_bodies)
 
     def keep_checked(self, study: str, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         """The pairs to check in clear: these, unless others were drawn earlier."""
@@ -196,10 +197,10 @@ class CoordinatorParty:
         if known.received == state.owners[owner].sent:  # otherwise it may speak of the round before
             self.written[study, owner] = state.round, known.written
         ahead = state.owners[owner].join is not None and is_ahead(state, owner, known)
-        if self._ahead.get((study, owner)) != ahead:
-            self.store.note_ahead(study, owner, ahead=ahead)
-            self._ahead[(study, owner)] = ahead
         others = self.store.ahead(study)
+        if ahead != (owner in others):
+            self.store.note_ahead(study, owner, ahead=ahead)
+            others ^= {owner}
         return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
 
     def check_life(self, study: str, owner: str, life: Life) -> None:

@@ -1,4 +1,4 @@
-"""A whole study in this process, without parties: two oracles, rounds by the protocol's rules, answers from any engine.
+"""A whole study in this process, without parties: two experts, rounds by the protocol's rules, answers from any engine.
 
 The rules are the protocol's own (`protocol.labels`): a pair once agreed keeps its label, only records in an open pair
 are asked about again, and what is open after the last round is discarded. Nothing is protected, because both tables are
@@ -17,7 +17,7 @@ from blindlabel.language import Question, Record
 from blindlabel.language.formula import Columns, Formula
 from blindlabel.protocol.labels import Labels, no_labels, open_counts, settle
 
-Oracle = Callable[[Record, int], Question]
+Expert = Callable[[Record, int], Question]
 """From a record and the round (counted from 1) to the question about the record's partner."""
 
 Answering = Callable[[int, Sequence[Formula], Sequence[Record]], AnswerMatrix]
@@ -36,7 +36,7 @@ class Rehearsed:
 
 def rehearse(
     records: tuple[Sequence[Record], Sequence[Record]],
-    oracles: tuple[Oracle, Oracle],
+    experts: tuple[Expert, Expert],
     answering: Answering,
     rounds: int = 3,
     most_yes: int | None = None,
@@ -53,7 +53,7 @@ def rehearse(
             answers: list[AnswerMatrix] = []
             for side in (0, 1):
                 again = [int(i) for i in np.flatnonzero(open_counts(labels, axis=side))]
-                written = [oracles[side](records[side][i], number) for i in again]
+                written = [experts[side](records[side][i], number) for i in again]
                 asked.append(again)
                 questions += written
                 answers.append(answering(side, [one.usable() for one in written], records[1 - side]))

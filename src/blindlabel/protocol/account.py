@@ -21,7 +21,7 @@ n + log₂(1 + Σ_{k ≤ most_yes} C(n, k)) bits a round, all that a sample tell
 
 *About a key* a cheating asker learns less. Its answers can be made to speak of the other's key instead of its records,
 a zero test for each pair; but only pairs to which the other's own question says yes can show it the result as a match,
-so a round tells `most_yes`·m bits in place of the fourth line (nm with `"labels"`). A key can lose only so many bits
+so a round tells `most_yes`·m bits in place of the fourth line (nm with `"labels"`). A key can lose some number of bits
 before its ring has fewer than 128 left, and at most half of them may be spent under one key. A key is one owner's, for
 one asker and one round; the ring is the smallest that can bear two times what such a round gives, and an agreement that
 no ring can bear is refused. Where an engine's keys are not known to have a bit to spare, nothing bounds a cheating

@@ -5,7 +5,7 @@ Every sentence names the figures that it rests on; without figures nothing is sa
 
 1. Another round is worth what the last later round was worth: the share of its open pairs that it settled. Below
    `LITTLE` it is not worth its questions. Until one later round is settled, nothing is known, and nothing is said.
-2. A record seldom has more than one partner, so questions that say yes to more than one record each, on average, are
+2. A record rarely has more than one partner, so questions that say yes to more than one record each, on average, are
    too loose whatever the pairs are. So are questions that were set aside.
 3. A kappa below `FAIR` in the first round says that the two sides' questions hardly mean the same pairs.
 4. Matches agreed in later rounds are counted separately: see `LATER`.
@@ -93,7 +93,7 @@ def _of_first(total: Tally, pairings: Mapping[str, Tally], asked: Mapping[str, i
             if asked.get(owner, 0) and yes > asked[owner]:
                 said.append(
                     f"In round 1, {owner}'s {asked[owner]:,} questions said yes to {yes:,} pairs,"
-                    f" {yes / asked[owner]:.1f} each. A record seldom has more than one partner, so they are too"
+                    f" {yes / asked[owner]:.1f} each. A record rarely has more than one partner, so they are too"
                     " loose: ask for more points."
                 )
     if total.loose:

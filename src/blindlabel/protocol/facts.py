@@ -96,11 +96,6 @@ class RoundFacts(Shape):
         return direction in self.listed and direction in self.opened
 
     @property
-    def compared(self) -> list[Blob]:
-        """The lists of the directions whose outcomes are there."""
-        return [sent[direction].blob for sent in (self.listed, self.opened) for direction in self.read]
-
-    @property
     def bodies(self) -> list[Blob]:
         """All bodies that belong to the round."""
         of_round = (self.records, self.read, self.answers, self.listed, self.opened)
@@ -313,22 +308,33 @@ def send(step: StudyStep, receiver: str, round: int, body: messages.Body) -> Stu
     return StudyStep(state, (*step.messages, message), step.bodies)
 
 
-def spent_bodies(state: StudyState) -> list[Blob]:
-    """Bodies that nobody needs again: those of settled or void rounds, lists that have been compared, and bodies of a
-    sample that is drawn, unless something else still names them.
+def needed_bodies(state: StudyState) -> dict[str, Blob]:
+    """The owners' bodies that somebody still has to fetch or compare, by the slot of their message."""
+    found: dict[str, Blob] = {}
+    if state.ended:
+        return found
+    for owner, facts in state.owners.items() if not state.samples else ():
+        exchanged = {"offered": facts.offered, "blinded": facts.blinded, "picked": facts.picked}
+        found |= {f"{owner} {kind} 0 {peer}": blob for kind, sent in exchanged.items() for peer, blob in sent.items()}
+    for current in [one for one in state.rounds[-1:] if not one.is_over]:
+        kinds = ("answers", "listed", "records", "opened")
+        of_round = [(kind, *sent) for kind in kinds for sent in getattr(current, kind).items()]
+        for kind, direction, body in of_round:
+            if direction not in current.asked or (kind in ("listed", "opened") and direction in current.read):
+                continue  # of somebody who is gone; or compared, and deleted
+            asker, holder = sides_of(direction)
+            sender, about = (asker, holder) if kind in ("answers", "listed") else (holder, asker)
+            found[f"{sender} {kind} {state.round} {about}"] = body.blob
+    return found
+
+
+def spent_bodies(state: StudyState) -> set[Blob]:
+    """Bodies that nobody needs again, unless something else still names them: those of settled or void rounds, lists
+    that have been compared, and bodies of a sample that is drawn.
     """
-    needed = {made.blob.hash for made in (*state.labels.values(), *state.released.values())}
-    spent: dict[str, Blob] = {}
-    for facts in state.owners.values():
-        exchanged = (*facts.offered.values(), *facts.blinded.values(), *facts.picked.values())
-        if state.samples:
-            spent |= {blob.hash: blob for blob in exchanged}
-        else:
-            needed |= {blob.hash for blob in exchanged}
-    for round_ in state.rounds:
-        if round_.tallies or round_.void:
-            spent |= {blob.hash: blob for blob in round_.bodies}
-        else:
-            spent |= {blob.hash: blob for blob in round_.compared}
-            needed |= {blob.hash for blob in round_.bodies} - spent.keys()
-    return [blob for blob in spent.values() if blob.hash not in needed]
+    exchanged = [kind for one in state.owners.values() for kind in (one.offered, one.blinded, one.picked)]
+    named = {blob for kind in exchanged for blob in kind.values()} | {
+        blob for one in state.rounds for blob in one.bodies
+    }
+    made = [state.labels, state.released, *(one.read for one in state.rounds[-1:] if not one.is_over)]
+    return named - {*needed_bodies(state).values()} - {one.blob for kind in made for one in kind.values()}

@@ -87,7 +87,7 @@ def _answers(agreement: Agreement, state: StudyState, signed: Signed, answers: m
     message, current = signed.message, state.rounds[-1]
     peer_facts(state, message.sender, answers.peer)
     if message.receiver != answers.peer:
-        raise WrongReceiver("The answers go to somebody else than the one who opens them.")
+        raise WrongReceiver("The answers go to an owner who cannot open them.")
     if (answers.questions, answers.records) != current.size(message.sender, answers.peer):
         raise NotFitting("The size of the answers is wrong for the round.")
     direction = direction_of(message.sender, answers.peer)

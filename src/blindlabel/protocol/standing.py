@@ -31,7 +31,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable
 from typing import Annotated
 
-from blindlabel.protocol.facts import StudyState, sides_of
+from blindlabel.protocol.facts import StudyState, needed_bodies
 from blindlabel.protocol.shape import Amount, Blob, Hex32, Name, Shape
 from blindlabel.protocol.telling import CHANCE, HIDDEN, KNOWN, Nothing
 
@@ -129,23 +129,3 @@ def is_ahead(state: StudyState, owner: str, known: Known) -> bool:
     """Whether an owner has messages of the coordinator that this state does not know."""
     history = state.owners[owner].history
     return known.received > len(history) or (known.received > 0 and history[known.received - 1] != known.latest)
-
-
-def needed_bodies(state: StudyState) -> dict[str, Blob]:
-    """The owners' bodies that somebody still has to fetch or compare, by the slot of their message."""
-    found: dict[str, Blob] = {}
-    if state.ended:
-        return found
-    for owner, facts in state.owners.items() if not state.samples else ():
-        exchanged = {"offered": facts.offered, "blinded": facts.blinded, "picked": facts.picked}
-        found |= {f"{owner} {kind} 0 {peer}": blob for kind, sent in exchanged.items() for peer, blob in sent.items()}
-    for current in [one for one in state.rounds[-1:] if not one.is_over]:
-        kinds = ("answers", "listed", "records", "opened")
-        of_round = [(kind, *sent) for kind in kinds for sent in getattr(current, kind).items()]
-        for kind, direction, body in of_round:
-            if direction not in current.asked or (kind in ("listed", "opened") and direction in current.read):
-                continue  # of somebody who is gone; or compared, and deleted
-            asker, holder = sides_of(direction)
-            sender, about = (asker, holder) if kind in ("answers", "listed") else (holder, asker)
-            found[f"{sender} {kind} {state.round} {about}"] = body.blob
-    return found

@@ -34,32 +34,6 @@ from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
 from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory
 
-
-class UploadRecords:
-    """The part of a coordinator's store that knows uploads."""
-
-    database: Database
-
-    def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
-        """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.
-        If an owner later announces a smaller length, the largest one still counts: that part may lie here.
-        """
-        mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
-        others = sa.select(sa.func.coalesce(sa.func.sum(tables.upload.c.length), 0), sa.func.count()).where(
-            mine, tables.upload.c.hash != blob.hash
-        )
-        with self.database.write() as connection:
-            length, bodies = connection.execute(others).one()
-            this = sa.and_(mine, tables.upload.c.hash == blob.hash)
-            before = connection.execute(sa.select(tables.upload.c.length).where(this)).scalar() or 0
-            if length + max(before, blob.length) > most or bodies >= most_bodies:
-                return False
-            connection.execute(tables.upload.delete().where(this))
-            row = {"study": study, "owner": owner, "hash": blob.hash, "length": max(before, blob.length)}
-            connection.execute(tables.upload.insert().values(**row))
-        return True
-
-
 _IDENTITY, _BODIES, _LIFE = "identity", "bodies", "life"
 
 
@@ -70,7 +44,7 @@ _BOTH_WAYS = ((tables.outgoing, "receiver", "made"), (tables.incoming, "sender",
 """Messages to owners and from them: the columns with the owner's name and the time."""
 
 
-class CoordinatorStore(UploadRecords):
+class CoordinatorStore:
     """The coordinator's studies."""
 
     def __init__(self, home: Path, address: str | None = None, passphrase: str | None = None) -> None:
@@ -237,7 +211,7 @@ class CoordinatorStore(UploadRecords):
         row = {"study": message.study, "digest": signed.digest, "sender": message.sender, "kind": message.kind}
         more = {"wire": signed.wire, "received": now, "size": _size(signed)}
         insert = self._insert(tables.incoming).values(**row, **more)
-        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the very same
+        connection.execute(insert.on_conflict_do_nothing())  # a lost workspace may have sent the same
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:
         """Messages to an owner with numbers above `after`, in order."""
@@ -336,6 +310,25 @@ class CoordinatorStore(UploadRecords):
         known = tables.heard.c
         with self.database.read() as connection:
             return set(connection.execute(sa.select(known.owner).where(known.study == study, known.ahead)).scalars())
+
+    def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
+        """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.
+        If an owner later announces a smaller length, the largest one still counts: that part may lie here.
+        """
+        mine = sa.and_(tables.upload.c.study == study, tables.upload.c.owner == owner)
+        others = sa.select(sa.func.coalesce(sa.func.sum(tables.upload.c.length), 0), sa.func.count()).where(
+            mine, tables.upload.c.hash != blob.hash
+        )
+        with self.database.write() as connection:
+            length, bodies = connection.execute(others).one()
+            this = sa.and_(mine, tables.upload.c.hash == blob.hash)
+            before = connection.execute(sa.select(tables.upload.c.length).where(this)).scalar() or 0
+            if length + max(before, blob.length) > most or bodies >= most_bodies:
+                return False
+            connection.execute(tables.upload.delete().where(this))
+            row = {"study": study, "owner": owner, "hash": blob.hash, "length": max(before, blob.length)}
+            connection.execute(tables.upload.insert().values(**row))
+        return True
 
     def remove_bodies(self, study: str, spent: Callable[[StudyState], Collection[Blob]]) -> None:
         """Remove the bodies that a study no longer needs, judged by its newest state.

@@ -164,23 +164,20 @@ class BodyFiles:
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
         """The body from an offset on, piece by piece."""
-        with self._opened(blob) as file:
+        try:
+            opened = self.path(blob).open("rb")
+        except FileNotFoundError as error:
+            raise OutsideError(
+                f"A stored body is missing: {self.path(blob)}. Was a backup restored without its files?"
+            ) from error
+        with opened as file:
             file.seek(offset)
             while piece := file.read(PIECE):
                 yield piece
 
     def read_all(self, blob: Blob) -> bytes:
         """The whole body, for small ones."""
-        with self._opened(blob) as file:
-            return file.read()
-
-    def _opened(self, blob: Blob) -> BinaryIO:
-        try:
-            return self.path(blob).open("rb")
-        except FileNotFoundError as error:
-            raise OutsideError(
-                f"A stored body is missing: {self.path(blob)}. Was a backup restored without its files?"
-            ) from error
+        return b"".join(self.read(blob))
 
     def remove(self, blob: Blob) -> None:
         """Forget a body."""

@@ -22,11 +22,6 @@ class Point(Enum):
     AFTER_RENAME = "after rename"
     AFTER_PART = "after a part of a body"
 
-    @property
-    def is_durable(self) -> bool:
-        """Whether the write has become durable."""
-        return self in (Point.AFTER_COMMIT, Point.AFTER_RENAME, Point.AFTER_PART)
-
 
 Listener = Callable[[Point], None]
 """Called with what happens there; an exception that it raises comes out of the storage call."""

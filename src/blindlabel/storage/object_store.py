@@ -100,10 +100,6 @@ class BodiesInObjectStore(BodyFiles):
         """The body from an offset on, piece by piece."""
         return super().read(blob, offset) if super().has(blob) else self._object_store.read(self._study, blob, offset)
 
-    def read_all(self, blob: Blob) -> bytes:
-        """The whole body, for small ones."""
-        return b"".join(self.read(blob))
-
     def remove(self, blob: Blob) -> None:
         """Forget a body."""
         super().remove(blob)

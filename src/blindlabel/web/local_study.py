@@ -33,7 +33,7 @@ from blindlabel.web.judging import Judging
 
 CRITERIA = (
     "Two records match when they are about the same person. Names, addresses and telephone numbers may be misspelt,"
-    " shortened or out of date; another age means another person unless it is plainly a typing error."
+    " shortened or out of date; another age means another person unless it is clearly a typing error."
 )
 """Criteria for the generated persons. Given tables have other records, about which nothing is known here."""
 STEPS = ("nfkc", "collapse_space", "lower")

@@ -47,7 +47,7 @@ TERMS = Terms(
     limits=Limits(needle_length=3), records=4, profile=(1,), exclusions=1, unless=1,
 )  # fmt: skip
 MANY = replace(TERMS, records=4096, exclusions=0, unless=0)
-"""Room for so many records makes groups of few questions."""
+"""Room for this many records makes groups of few questions."""
 RECORDS = [Record.of({"name": text}) for text in ("anna berg", "bert ahorn", "carla birke", "")]
 NEEDLES = ["an", "b", "ber", "rk", "ho", "la", "x", "a", "rn", "car"]
 

@@ -58,7 +58,7 @@ QUESTIONS = asked(
 MANY = replace(
     SMALL, records=4096, record_length=14, limits=Limits(needle_length=1), profile=(1,), exclusions=0, unless=0
 )
-"""Room for so many records makes groups of four questions."""
+"""Room for this many records makes groups of four questions."""
 
 
 def random_round(

@@ -62,7 +62,7 @@ def test_any_question_that_fits_means_what_it_means(seed: int) -> None:
 
 
 def points_question(random: Random, records: list[Record], conditions: int, excluded: int) -> tuple[str, int]:
-    """A question with so many conditions worth 1 to 4 points, about words and stretches of the records."""
+    """A question with this many conditions worth 1 to 4 points, about words and stretches of the records."""
     texts = [record.whole for record in records if record.whole.strip()] or ["canon"]
     needles: dict[str, int] = {}
     while len(needles) < conditions + excluded:

@@ -54,7 +54,9 @@ def prepare(
     preparation: PrepareOption = "ours",
     participants: Annotated[
         int | None,
-        typer.Option("--participants", help="For a laboratory: so many people, in couples. Several SETs may be named."),
+        typer.Option(
+            "--participants", help="For a laboratory: this many people, in couples. Several SETs may be named."
+        ),
     ] = None,
     consent: Annotated[
         Path | None,

@@ -14,7 +14,7 @@ def mean(samples: list[Scores]) -> dict[str, float]:
 
 
 def deviation(samples: list[Scores]) -> dict[str, float]:
-    """Each figure's standard deviation over samples, that of a sample; none where there is only one."""
+    """Each figure's standard deviation over samples, that of a sample; none if there is only one."""
     values = {field.name: [getattr(one, field.name) for one in samples] for field in fields(Scores)}
     return {name: stdev(found) if len(found) > 1 else 0.0 for name, found in values.items()}
 

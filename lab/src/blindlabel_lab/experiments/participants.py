@@ -34,9 +34,9 @@ FORMAT, VERSION = "blindlabel study with people", 1
 SAMPLES = ("x", "y")
 BLIND, BESIDE = "blind", "side by side"
 PASSED = 6
-"""Practice is passed where so many of its questions find their partner, and so many let nobody else pass."""
+"""Practice is passed if this many of its questions find their partner, and this many let nobody else pass."""
 ALIKE = 3
-"""With so many of the records most like it each record of the first table is shown; each of the second at least once.
+"""Each record of the first table is shown with this many of the records most like it; each of the second at least once.
 """
 CONSENT = """You are asked to take part in a study of how people decide whether two records are about the same thing.
 

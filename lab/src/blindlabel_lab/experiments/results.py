@@ -55,7 +55,7 @@ class Results:
         return self.folder / "finished" / kind / f"{name}.json"
 
     def kept(self, kind: str, key: object) -> Any | None:
-        """A result kept earlier; None where there is none, or where the file is damaged."""
+        """A result kept earlier; None if there is none, or if the file is damaged."""
         try:
             return json.loads(self._path(kind, key).read_text(encoding="utf-8"))["result"]
         except (OSError, ValueError, KeyError, TypeError):

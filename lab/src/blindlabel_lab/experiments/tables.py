@@ -365,6 +365,7 @@ def _computation(document: Document) -> Table:
             "published circuit here, s",
             "gates, needle in clear, s",
             "published circuit / packed (spread)",
+            "with keys, encrypting and opening",
             "published, serial, s",
             "a round, both directions, MB",
         ]
@@ -380,6 +381,7 @@ def _computation(document: Document) -> Table:
                 _with_spread(row["packed_seconds"], row["packed_spread"]),
                 *("not run" if cell is None else _readable(cell) for cell in cells),
                 _with_spread(row["ratio"], row["ratio_spread"]),
+                "not run" if row["ratio_of_all"] is None else _readable(row["ratio_of_all"]),
                 "" if published is None else _readable(published),
                 "not run" if moved is None else f"{2 * sum(moved.values()) / 1e6:.1f}",
             ]

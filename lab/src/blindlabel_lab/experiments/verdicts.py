@@ -241,7 +241,7 @@ def _about(verdict: Verdict, chain: Chain) -> dict[str, Any]:
 
 
 def auc(scores: Sequence[float], truth: Sequence[bool]) -> float | None:
-    """How probably a true one has the higher score; None where all are true, or none is."""
+    """How probably a true one has the higher score; None if all are true, or none is."""
     yes, no = (np.array([s for s, t in zip(scores, truth) if t == wanted]) for wanted in (True, False))
     if not len(yes) or not len(no):
         return None

@@ -275,7 +275,7 @@ def in_forks(
             yield from pool.map(_one, tasks)
     except BrokenProcessPool as error:
         raise WorkerLost(
-            "A process of the gates engine was killed, or there is too little memory for so many workers."
+            "A process of the gates engine was killed, or there is too little memory for this many workers."
         ) from error
     finally:
         _inherited.pop()

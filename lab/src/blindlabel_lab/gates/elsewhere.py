@@ -92,7 +92,7 @@ def find_python() -> Path:
 
 @lru_cache(maxsize=8)
 def _reason_against(python: Path) -> str | None:
-    """Why OpenFHE cannot be used in this Python; None where it can."""
+    """Why OpenFHE cannot be used in this Python; None if it can."""
     if not python.is_file():
         return "is not there."
     try:

@@ -101,7 +101,7 @@ class RecordBits:
         return sum(field.size for field in self.fields)
 
     def field(self, kind: str, attribute: str | None) -> BitField | None:
-        """The field of this kind for one text; None where the agreement does not encode it."""
+        """The field of this kind for one text; None if the agreement does not encode it."""
         return next((field for field in self.fields if (field.kind, field.attribute) == (kind, attribute)), None)
 
     def bits(self, record: Record) -> list[bool]:
@@ -152,7 +152,7 @@ class QuestionCircuits:
 
 
 def refusal(terms: Terms, question: Formula) -> str | None:
-    """Why this question cannot be asked under these terms; None where it can."""
+    """Why this question cannot be asked under these terms; None if it can."""
     for atom in atoms_of(question):
         if atom.function not in _CIRCUITS:
             return f"The gates engine has no circuit for {atom.function}; the packed engine can answer it."

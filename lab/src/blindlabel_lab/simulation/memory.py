@@ -262,7 +262,7 @@ class MemoryStore:
         return Life(name=self.contents.life)
 
     def was_heard(self) -> None:
-        """A process that is started again has the life of before."""
+        """A process that is started again has the life it had."""
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Nobody listens."""

@@ -54,7 +54,7 @@ class Mortality:
         try:
             self._weather.journal_point()
         except WriteFails as error:
-            if what.is_durable:
+            if what in (Point.AFTER_COMMIT, Point.AFTER_RENAME, Point.AFTER_PART):
                 return  # what is written is written
             if what is Point.BEFORE_COMMIT:
                 raise  # the database's own failure is a sentence already

@@ -64,7 +64,7 @@ class Place(Protocol):
         ...
 
     def second(self, owner: str, *, keep: bool = False) -> Store | None:
-        """A second life of an owner's workspace, from its backup; None where there is none. `keep`: from now on it is
+        """A second life of an owner's workspace, from its backup; None if there is none. `keep`: from now on it is
         the only one, in place of the first.
         """
         ...

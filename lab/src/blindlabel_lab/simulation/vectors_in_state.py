@@ -281,7 +281,7 @@ def _contents_at_owner(agreement: Agreement, sent: Any, inner: Message, pairing:
     yield vector("relay", "too few records", "rules", relayed(_with(inner, body=few)), "content")
     yield vector(
         "relay",
-        "something else than records",
+        "something other than records",
         "rules",
         relayed(_with(inner, body=join_of(agreement, "berta"))),
         "malformed",

@@ -7,7 +7,7 @@ protocol. Faults, by the schedule's seed:
 - `cut request`: the server gets the first bytes of a request, then the connection is gone on both sides;
 - `cut reply`: the client gets the first bytes of the answer, or none;
 - `late request`: the client hears nothing; the server gets the request later, whole, after others that came since;
-- `repeat request`: the server gets a request of before once more;
+- `repeat request`: the server gets an earlier request once more;
 - `damage`: one bit of a request or of an answer changes (over TLS that would cut the connection);
 - `no descriptors`: no connection can be opened; `no threads`: the server cannot start one for a request.
 

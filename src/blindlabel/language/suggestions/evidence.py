@@ -1,5 +1,5 @@
 """What it says about another record that it has a needle. For the record: how probably a true partner has it, against
-how probably something that could be mistaken for the record has it too. Against it: what speaks for another own row
+how probably something that could be mistaken for the record has it too. Against it: what speaks for another row
 that the points let pass. Where that row has an identifier, a year or a name that the record lacks, the other record
 must not have that; where it has none, a word in place of one of the record's ("professional" for "home").
 """
@@ -36,7 +36,7 @@ class Evidence:
 
     found: Found
     rows: int
-    """Own rows that have it, this one included."""
+    """Rows of the table that have it, this one included."""
     partner: float
     """How probably a true partner has it."""
     mistaken: float
@@ -78,7 +78,7 @@ class Circumstances:
     spelt: float = 1.0
     """How far the table's spelling can be relied on: 1, and less where words are often misspelt."""
     singles_misspelt: float = 0.0
-    """The share of words in one own row only that look misspelt."""
+    """Of the words that only one row has, the share that look misspelt."""
     household: frozenset[str] = frozenset()
     """What members of a household share, where the criteria speak of one person."""
     near: Sequence[Texts] = ()
@@ -95,7 +95,7 @@ class Circumstances:
 
     @property
     def doubtful(self) -> float:
-        """How far a word in one own row only may be misspelt: 0 to 1."""
+        """How likely a word that only one row has is misspelt: 0 to 1."""
         return max(self.misspelt, min(1.0, self.singles_misspelt / self.priors.singles_misspelt))
 
 
@@ -183,13 +183,13 @@ def chance_of(found: Found, rows: int, given: Circumstances) -> float:
 
 MISSPELT_BY = 2
 SLOWLY = 4
-"""How slowly more own rows must have a word that is excluded, the more words may be misspelt."""
+"""How slowly more rows must have a word that is excluded, the more words may be misspelt."""
 
 
 def set_apart(
     texts: Texts, row: Texts, rows_having: Callable[[str], int], given: Circumstances, asking: Asking
 ) -> list[Found]:
-    """Words that a row has in place of words of the record, the rarest first, where several own rows have either: the
+    """Words that a row has in place of words of the record, the rarest first, where several rows have either: the
     more, the more doubtful words are, for a damaged row is often about the same thing as one that says more.
     """
     theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
@@ -218,7 +218,7 @@ class Naming:
     years: frozenset[str]
     """The attributes that hold a year."""
     spelt: bool
-    """Whether words are seldom misspelt."""
+    """Whether words are rarely misspelt."""
     telling: frozenset[str] = frozenset()
     """Where they are not: the attributes that tell siblings apart, as far as that is known."""
 

@@ -1,15 +1,15 @@
-"""Plausible partners of a record, and plausible impostors, from its owner's own table alone. Judges nothing.
+"""Plausible partners of a record, and plausible impostors, made up from its owner's table alone. Judges nothing.
 
-An imagined partner has each word of the record with the chance that suggestions are weighed by (`evidence.chance_of`),
-and a value with the chance that rows have one which have and lack the same other values. Some partners are damaged more
-than others (`severity`), and where values have codes and numbers, as names of products do, what stands late in them is
-left out sooner. What is lost is left out, misspelt, cut, split or another's, as things of its kind are; a value with a
-type has one form, so it is never written otherwise. An impostor is another thing that looks like the record: the next
-model, a sibling, or half of the record and half of a near own row; that of a person differs in what is one person's
-own. Own rows as they are need not be imagined: a verdict counts all of them.
+An imagined partner keeps each word of the record with the probability by which suggestions are weighed
+(`evidence.chance_of`), and has a value as often as rows with the same other values have it. Some partners are damaged
+more than others (`severity`), and if values have codes and numbers, as names of products do, what comes late in them is
+left out sooner. A word that is lost is left out, misspelt, cut, split or replaced, as things of its kind are; a value
+with a type has one form, so it is never written differently. An impostor is another thing that looks like the record:
+the next model, a sibling, or half of the record and half of a similar row; a person's differs in what is one person's
+own. The table's rows themselves need not be imagined: a verdict counts all of them.
 
-The same record has the same imagined ones whenever it is opened: chance comes from its text alone, and nothing secret
-hangs on it.
+The same ones are imagined whenever a record is opened: chance comes from its text alone, and nothing secret depends on
+it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from blindlabel.language.words import words_in_order
 PARTNERS, IMPOSTORS = 120, 20
 """How many are imagined of each."""
 NEAREST = 8
-"""Own rows that impostors are half of."""
+"""Rows of the table that impostors are half of."""
 SPREAD = 1.0
 """How much partners differ in how damaged they are."""
 MISSING, CHANGED = 0.01, 0.03
-"""How often a value is missing that all like rows have; and how often it is another's: moved, married, a new number."""
+"""How often a value is missing that all similar rows have; and how often it is another: moved, or a new number."""
 LATER = 0.065
 """How much sooner each further word is left out, where every value has a code or a number."""
 LIGHTLY = 0.4
@@ -89,7 +89,7 @@ class Imagination:
     ) -> Record | None:
         """Another thing, lightly damaged. Somewhere it says otherwise than the record does, in what things are told
         apart by: not in an amount, an age or a year alone, nor by saying less; of a person, in what is one person's
-        own. None where a few attempts find no such.
+        own. None if a few attempts find none.
         """
         chance, made = making.chance, texts
         apart = self._own(told) or told

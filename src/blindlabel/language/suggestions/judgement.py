@@ -36,7 +36,7 @@ class OwnRows:
     """How a question fits the rows of its owner's own table."""
 
     rows: int
-    """Rows of the table; those that say the very same count once, for they tell nothing new."""
+    """Rows of the table; those that say exactly the same count once, since they tell nothing new."""
     others: int
     """Rows it fits besides its record, counted alike."""
     itself: bool
@@ -103,10 +103,10 @@ RELATIVES = 2 / 3
 """Where this share of imagined impostors passes, the verdict warns."""
 MOST_FITS = 5
 """Above this many other rows a question is too loose."""
-LIKEST = 10
-"""Own rows that are looked at for how near they come."""
+MOST_SIMILAR = 10
+"""Rows that are looked at for how near they come."""
 EXACT = frozenset({"is_in", "has_word", "equals", "starts_with", "ends_with"})
-"""Predicates that a misspelt word does not have; others may bear it."""
+"""Predicates that fail if a word is misspelt; others may hold all the same."""
 SHOWN = 2
 """Imagined partners that are missed, and impostors that pass, that are shown."""
 
@@ -304,13 +304,13 @@ def _kind(question: Formula, own: OwnRows, found: float, relatives: float) -> Ve
 
 
 def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
-    """The likest other rows of the table: one that passes counts for one, and every point that it lacks for a tenth of
+    """The other rows that come nearest: one that passes counts for one, and every point that it lacks for a tenth of
     that.
     """
     lacking = np.maximum(0, chain.bar - table.points(chain))
     kept_out = table.kept_out(chain)
     kept_out[table.same_as(record)] = True
-    return float(np.sum(np.sort(0.1 ** lacking[~kept_out])[-LIKEST:]))
+    return float(np.sum(np.sort(0.1 ** lacking[~kept_out])[-MOST_SIMILAR:]))
 
 
 def _first(records: Sequence[Record], which: Bits) -> tuple[Record, ...]:

@@ -127,7 +127,7 @@ class OwnTable:
 
     @cached_property
     def once(self) -> Bits:
-        """The first of all rows that say the very same."""
+        """The first of all rows that say exactly the same."""
         return np.isin(np.arange(len(self)), self.different)
 
     def fitting(self, question: Formula | Chain) -> Bits:
@@ -158,7 +158,7 @@ class OwnTable:
         return found
 
     def same_as(self, record: Record) -> list[int]:
-        """The rows that say the very same as this record."""
+        """The rows that say exactly the same as this record."""
         return self._by_text.get(record.whole, [])
 
     @cached_property

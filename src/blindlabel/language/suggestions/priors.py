@@ -24,7 +24,7 @@ class Priors:
     most: float = 0.97
     """A number in a text, and anything at most."""
     half: float = 0.5
-    """An initial; a price, which two tables seldom state alike. What is left of a value that is always one of a few,
+    """An initial; a price, which two tables rarely state alike. What is left of a value that is always one of a few,
     and of a number where none is usual. How much missing values in the owner's table lower the chance that the other
     has one. What a partner has less probably than this is worth fewer points."""
 
@@ -84,9 +84,9 @@ class Priors:
     later: float = 0.45
     """The same in later rounds, around matches."""
     rare_rows: tuple[int, int] = (2, 20)
-    """Own rows up to which a word is worth 3 points, and 2, when the rarest are asked for."""
+    """Rows up to which a word is worth 3 points, and 2, when the rarest are asked for."""
     above: float = 1.15
-    """Up to which share of what a true partner should get the bar is raised above the likest other row of the table. A
+    """Up to which share of what a true partner should get the bar is raised above the most similar other row. A
     condition that a partner has only so much more probably than others is idle."""
     nearly: float = 0.9
     """The same where words are often misspelt: a true partner may lack any of them. Rows that share this much, and

@@ -156,7 +156,8 @@ COMMON = 0.25
 """Words of more rows than this share tell nothing about likeness, unless there are few rows at all."""
 FEW = 50
 MOST_ROWS = 20_000
-"""Nor do words of more rows than this; and so many rows, evenly spread, tell what a table is like: a bound on the work.
+"""Nor do words of more rows than this; and this many rows, evenly spread, tell what a table is like. It bounds the
+work.
 """
 
 
@@ -170,8 +171,8 @@ class Neighbour:
 
 
 def nearest(column: Column, record: Mapping[str, float], most: int) -> list[Neighbour]:
-    """The rows most like a record (its words, each with how far it can be relied on), the likest first; it is one of
-    them, where it stands there.
+    """The rows most like a record (its words, each with how far it can be relied on), the most similar first. The
+    record is one of them if it is in the table.
     """
     rows, size = len(column.texts), 0.0
     shared = np.zeros(rows, dtype=np.float64)

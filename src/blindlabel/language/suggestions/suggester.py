@@ -48,7 +48,7 @@ from blindlabel.language.suggestions.profiles import (
     units_of,
 )
 from blindlabel.language.suggestions.suggestion import Reason, Suggestion
-from blindlabel.language.suggestions.weighing import Weighed, bar, looser, plainly, stricter, weigh
+from blindlabel.language.suggestions.weighing import Weighed, bar, by_rarity, looser, stricter, weigh
 from blindlabel.language.words import words_in_order
 
 
@@ -60,7 +60,7 @@ class JudgedRecord:
     rarest: tuple[Weighed, ...]
     """Other conditions, for when both sides have disagreed over these."""
     near: Sequence[Texts]
-    """The nearest rows of the table that are other things, the likest first."""
+    """The nearest rows of the table that are other things, the most similar first."""
     speaking: Callable[[int], tuple[list[Found], list[Found]]]
     """What names each of them, by its place, and not the record (nothing where it may be about the same thing); and
     what sets it apart, where nothing names it.
@@ -165,7 +165,7 @@ class Suggester:
         return sorted(self.attributes, key=lambda name: (len(set(texts[name])), sum(map(len, texts[name]))))
 
     def _sibling_of(self, texts: Texts) -> Texts | None:
-        """The likest own row that is another thing of the same family."""
+        """The most similar row that is another thing of the same family."""
         like = (self._texts_at(one.row) for one in self._nearest(texts) if LIKE <= one.likeness < self._priors.nearly)
         return next(like, None)
 
@@ -303,7 +303,7 @@ class Suggester:
                 return named, []
             return [], set_apart(texts, near[place], self.rarity, given, self._asking)
 
-        weighed, rarest = (way(evidence, most, priors, self.places) for way in (weigh, plainly))
+        weighed, rarest = (way(evidence, most, priors, self.places) for way in (weigh, by_rarity))
         return JudgedRecord(weighed, rarest, near, speaking)
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts]) -> Circumstances:
@@ -350,7 +350,7 @@ class Suggester:
         return [one for one in near if sorted(self._texts_at(one.row).values()) != itself][:most]
 
     def _rows_having(self, found: Found) -> int:
-        """Own rows with the word. Where it stands in no other row, an identifier is counted inside other words too,
+        """Rows with the word. Where it stands in no other row, an identifier is counted inside other words too,
         where it would be found.
         """
         atom = found.needle.atom(self._case)
@@ -364,7 +364,7 @@ class Suggester:
         return {call_of(one.found.needle.atom(self._case), plain=True): one for one in evidence}
 
     def _decides(self, atom: Atom, known: Mapping[str, Evidence]) -> bool:
-        """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that one own row has."""
+        """Whether a predicate, perhaps a person's, may be enough by itself: an identifier that only one row has."""
         one = known.get(call_of(atom, plain=True))
         if one is not None:
             return one.unique

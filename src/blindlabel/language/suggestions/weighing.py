@@ -33,7 +33,7 @@ class Weighed:
 
 
 def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
-    """At most this many conditions, weightiest first; none where one alone is left that may not decide by itself."""
+    """At most this many conditions, weightiest first; none if only one is left and may not decide by itself."""
     telling = [one for one in evidence if one.partner > priors.above * one.mistaken]
     chosen = _telling_most(telling, min(most, len(places)))
     idle = sorted((one for one in evidence if one not in telling), key=lambda one: (one.rows, one.found.needle.text))
@@ -42,9 +42,9 @@ def weigh(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seque
     return _placed(weighed[: sum(one.points > 1 for one in weighed) + priors.small], places)
 
 
-def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
-    """Another opinion: the rarest things of the record, worth more the fewer own rows have them. What a partner hardly
-    has, what many own rows have, and single characters only if there is too little else.
+def by_rarity(evidence: Sequence[Evidence], most: int, priors: Priors, places: Sequence[int]) -> tuple[Weighed, ...]:
+    """Another opinion: the rarest things of the record, worth more the fewer rows have them. What a partner hardly
+    has, what many rows have, and single characters only if there is too little else.
     """
     likely = [one for one in evidence if one.partner >= priors.usual]
     telling = [one for one in likely if one.anybody <= priors.commonest]
@@ -57,7 +57,7 @@ def plainly(evidence: Sequence[Evidence], most: int, priors: Priors, places: Seq
 
 
 def _placed(weighed: list[Weighed], places: Sequence[int]) -> tuple[Weighed, ...]:
-    """As many of them as find places; none where one alone is left that may not decide by itself."""
+    """As many of them as find places; none if only one is left and may not decide by itself."""
     while not fits_places([one.points for one in weighed], places):
         weighed.pop()
     return () if len(weighed) == 1 and not weighed[0].evidence.unique else tuple(weighed)

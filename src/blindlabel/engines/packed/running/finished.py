@@ -1,7 +1,7 @@
 """A folder of finished answers, so that a stopped evaluation continues where it was.
 
 One file an answers parcel with its pads, named by batch, group and the digest of all that came for the batch; written
-beside its place first and moved there when it is whole. So an answer that was kept comes back with the very bytes it
+beside its place first and moved there when it is whole. So an answer that was kept comes back with the same bytes it
 had, pads and all, and one that was not is made anew. The folder belongs to one evaluation, named by a digest of terms,
 keys and questions: another evaluation that is given the same folder empties it first. Parcels are ready to leave
 anyway; pads are as secret as the questions. It stays until the next evaluation, because only the caller knows when the

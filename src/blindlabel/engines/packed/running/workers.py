@@ -318,7 +318,7 @@ def _worker_lost() -> Iterator[None]:
 
 def _lost(problem: BaseException) -> WorkerLost:
     return WorkerLost(
-        "A worker process ended unexpectedly: it was killed, or there is too little memory for so many workers"
+        "A worker process ended unexpectedly: it was killed, or there is too little memory for this many workers"
         f" ({type(problem).__name__}). Start again; what was finished is kept."
     )
 
