@@ -257,6 +257,21 @@ def test_close_relatives_that_would_pass_are_named(suggester: Suggester) -> None
     assert "relatives" not in careful.headline + careful.detail
 
 
+def test_no_imagined_relative_of_a_person_has_its_given_name(suggester: Suggester) -> None:
+    """Whoever has the same names and another telephone has moved; only the criteria can tell that this is a person."""
+    known = Suggester(people(), ATTRIBUTES, lowered=True, personal=("given_name",), born=False)
+
+    def same_name(made: Suggester) -> int:
+        found = [(record, one) for record in people(20) for one in made.imagined(record).impostors]
+        assert len(found) > 300
+        return sum(one.attributes["given_name"] == record.attributes["given_name"] for record, one in found)
+
+    assert same_name(known) == 0 < same_name(suggester)
+    for record in people(10):
+        assert known.suggest(record).text == suggester.suggest(record).text, "suggestions rest on a date of birth"
+        assert known.imagined(record).partners == suggester.imagined(record).partners
+
+
 def test_a_question_that_is_no_chain_gets_its_verdict_too(suggester: Suggester) -> None:
     words = " & ".join(f'(is_in("{one}", $r) | !is_in("{other}", $r))' for one, other in zip(GIVEN[:20], SURNAMES[1:]))
     question = Question(f"ret {words}", attributes=ATTRIBUTES)
@@ -282,7 +297,7 @@ def test_a_count_says_what_it_can_rule_out(rows: int, others: int, said: str) ->
 def test_words_change_with_the_share_of_partners_found() -> None:
     said = [Verdict("good", OwnRows(9, 0, True), share / 40, 0.0, 0.0).chance for share in range(41)]
     assert list(dict.fromkeys(said)) == [one.words for one in reversed(CHANCES)]
-    assert (said[30], said[31], said[12], said[13]) == (
+    assert (said[32], said[33], said[14], said[15]) == (
         CHANCES[1].words,
         CHANCES[0].words,
         *(c.words for c in (CHANCES[3], CHANCES[2])),
@@ -311,6 +326,21 @@ def word(text: str, points: int = 1, attribute: str | None = None) -> Condition:
 def test_what_a_question_hangs_on_is_named(points: Sequence[int], bar: int, said: str) -> None:
     conditions = tuple(word(letter, worth) for letter, worth in zip("abcd", points))
     assert weakness_of(Chain(conditions, bar), Record.of({"name": "a b c d"})) == said
+
+
+def test_a_misspelt_word_is_said_to_miss_only_where_it_does() -> None:
+    """The same words, asked for by a predicate that bears a letter: every condition still counts, a misspelling not."""
+    record = Record.of({"name": "anna evans"})
+    asked = {
+        function: [Condition(((Atom(function, (text, *more), View()),),)) for text in ("anna", "evans")]
+        for function, more in (("has_word", ()), ("similar", (1,)))
+    }
+    said = {function: weakness_of(Chain(tuple(both), 2), record) for function, both in asked.items()}
+    misspelt = Record.of({"name": "annna evans"})
+    found = {function: Chain(tuple(both), 2).fits(misspelt) for function, both in asked.items()}
+    assert found == {"has_word": False, "similar": True}
+    assert said["has_word"] == "One misspelt word and it is missed."
+    assert said["similar"] == "Not one of its conditions may be lost."
 
 
 def test_a_sentence_says_what_is_signed() -> None:

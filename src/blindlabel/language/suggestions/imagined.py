@@ -124,7 +124,7 @@ class Imagination:
         return Record.of(made)
 
     def _sibling(self, texts: Texts, other: Texts, chance: Random, told: Sequence[str]) -> Texts:
-        """One or two of the values that tell rows apart are another row's; of persons, the given name, too, or what else is their own."""
+        """One or two of the values that tell rows apart are another row's; of persons also what is most their own."""
         if len(told) == 1:
             return _mixture(texts, other, chance)
         changed = chance.sample(told[:4], chance.choice((1, 2)) if told else 0) + self._own(told)

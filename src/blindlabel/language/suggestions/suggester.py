@@ -86,9 +86,9 @@ class Suggester:
     predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
     that fits more other rows of the table than `most_others` would be too loose for the study: more points are asked
     for. `personal` are the attributes that members of a household do not share, where the criteria speak of one person:
-    imagined relatives differ in all of them. Without a date of birth among them (`born`) suggestions do not rest on
-    them, for then a misspelt given name would keep the partner out. `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
-    tables where each row has one partner.
+    imagined relatives differ in the most telling of them. Without a date of birth among them (`born`) suggestions do
+    not rest on them, for then a misspelt given name would keep the partner out. `matching` is how large a share of all
+    pairs that are asked about is expected to match; without it, as in whole tables where each row has one partner.
     """
 
     def __init__(
