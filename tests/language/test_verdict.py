@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -360,6 +360,16 @@ def test_a_sentence_says_what_is_signed() -> None:
     assert sentence_of(many) == (
         'Yes if it has enough of these 6 (any 4, or the 2 weightiest): "a", "b", "c", "d", "e", "f".'
     )
+    hanging = Chain((word("a", 4), word("b", 2), *(word(letter) for letter in "cdef")), 7)
+    assert sentence_of(hanging) == (
+        'Yes if it has "a", and enough of these 5 (any 3, or the 2 weightiest): "b", "c", "d", "e", "f".'
+    )
+    enough = Chain((word("a", 13), *(word(letter) for letter in "bcdefghijklmn")), 13)
+    assert sentence_of(replace(enough, bar=14)).startswith(
+        'Yes if it has "a", and enough of these 13 (any 1): "b", "c"'
+    )
+    every = Chain(enough.conditions, enough.total)
+    assert sentence_of(every) == "Yes if it has " + " and ".join(f'"{letter}"' for letter in "abcdefghijklmn") + "."
     either = Condition(((Atom("is_in", ("ann",), View()),), (Atom("is_in", ("anna",), View()),)))
     assert sentence_of(Chain((either, word("evans")), 2)) == 'Yes if it has ("ann" or "anna") and "evans".'
     assert sentence_of(Chain((), 0)) == "Yes to every record." and sentence_of(Chain((), 1)) == "No to every record."
@@ -380,9 +390,16 @@ def test_the_ways_that_a_sentence_names_are_the_ways_to_a_yes(points: list[int],
     if said == "No to every record.":
         assert not yes
     elif "enough of these" in said:
+        must = {letter for letter in "abcdef" if f'"{letter}"' in said.partition("enough of these")[0]}
+        rest = [letter for letter in "abcdef"[: len(points)] if letter not in must]
         count = int(re.findall(r"any (\d+)", said)[0])
-        assert all(found in yes for found in product((False, True), repeat=len(points)) if sum(found) == count)
-        assert not all(found in yes for found in product((False, True), repeat=len(points)) if sum(found) == count - 1)
+
+        def all_say_yes(some: int) -> bool:
+            chosen = [must.union(one) for one in combinations(rest, some)]
+            return all(tuple(letter in one for letter in "abcdef"[: len(points)]) in yes for one in chosen)
+
+        assert all_say_yes(count) and not all_say_yes(count - 1)
+        assert all(found["abcdef".index(letter)] for letter in must for found in yes), "what must be there"
     else:
         ways = [set(way.split(" and ")) for way in said.removeprefix("Yes if it has ").rstrip(".").split(", or ")]
         named = {
