@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 CODE := src lab/src tests
 
-.PHONY: setup demo check test coverage test-postgres test-tools lint format bench gates campaign audit release docs screenshots clean
+.PHONY: setup demo check test coverage test-postgres test-tools lint style types format bench gates campaign audit release docs screenshots clean
 
 setup: $(STAMP)
 
@@ -39,9 +39,13 @@ test-postgres: $(STAMP)
 test-tools:
 	@PYTHON="$(PYTHON)" scripts/test-tools
 
-lint: $(STAMP)
+lint: style types
+
+style: $(STAMP)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
+
+types: $(STAMP)
 	$(BIN)/mypy
 
 format: $(STAMP)

@@ -1,12 +1,12 @@
 """How a setting of an agreement is declared: once, with its type, its default, its range and its sentence.
 
-A setting is a field of a section (`language.limits.Limits`, `engines.interface.Encoded`, the sections in
-`protocol.agreement`), annotated with `Setting`. Everything else about it is derived from there:
+A setting is a field of a section (`language.limits.Limits`, `records.types.Conventions`, `engines.interface.Encoded`,
+the sections in `protocol.agreement`), annotated with `Setting`. Everything else about it is derived from there:
 
 - pydantic reads the range and refuses what lies outside it, with the place in the file;
 - `engines.interface.Terms` inherits the engines' settings, and `taken` makes other views of them by name;
-- the commented TOML text (`protocol.agreement.to_text`) and the table in `docs/reference/settings.md` show every
-  setting.
+- the commented TOML text (`protocol.agreement.to_text`) and the table in `docs/reference/settings.md`
+  (`scripts/settings_page`) show every setting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dataclasses
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,6 @@ class Setting:
         return schema
 
 
-class _NoDefault:
-    pass
-
-
 @dataclass(frozen=True)
 class Declared:
     """A setting as it was found in its section."""
@@ -49,23 +45,7 @@ class Declared:
     """The attribute that holds it."""
     name: str
     """What it is called in the file."""
-    default: Any
-    """`REQUIRED` if there is none."""
     setting: Setting
-    choices: tuple[str, ...] = ()
-
-    @property
-    def range(self) -> str:
-        """What it may be, in words, or empty if the sentence says it all."""
-        if self.choices:
-            return ", ".join(f'"{choice}"' for choice in self.choices)
-        least, most = self.setting.least, self.setting.most
-        if least is None and most is None:
-            return ""
-        return f"{least:,} to {most:,}" if most is not None else f"{least:,} or more"
-
-
-REQUIRED: Any = _NoDefault()
 
 
 def declared(section: Any) -> tuple[Declared, ...]:
@@ -77,24 +57,8 @@ def declared(section: Any) -> tuple[Declared, ...]:
         parts = getattr(hints.get(name), "__metadata__", ())
         for setting in (part for part in parts if isinstance(part, Setting)):
             called = next((part.alias for part in parts if getattr(part, "alias", None)), name)
-            found.append(Declared(name, called, _default(section, name), setting, _choices(hints[name])))
+            found.append(Declared(name, called, setting))
     return tuple(found)
-
-
-def _default(section: Any, name: str) -> Any:
-    """The default of a field of a dataclass or of a pydantic model."""
-    if dataclasses.is_dataclass(section):
-        field = next(field for field in dataclasses.fields(section) if field.name == name)
-        if field.default_factory is not dataclasses.MISSING:
-            return field.default_factory()
-        return REQUIRED if field.default is dataclasses.MISSING else field.default
-    model = section.model_fields[name]
-    return REQUIRED if model.is_required() else model.get_default(call_default_factory=True)
-
-
-def _choices(hint: Any) -> tuple[str, ...]:
-    inner = typing.get_args(hint)[0]
-    return tuple(typing.get_args(inner)) if typing.get_origin(inner) is Literal else ()
 
 
 T = typing.TypeVar("T")

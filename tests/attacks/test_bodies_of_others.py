@@ -17,9 +17,8 @@ from blindlabel.parties.owner import OwnerParty
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import labels
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.letters import LARGEST_LETTER
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.server_limits import ServerLimits

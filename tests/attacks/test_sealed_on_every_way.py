@@ -27,30 +27,24 @@ from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import comparing
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.interfaces import Store
 from blindlabel.protocol.letters import BLOCK, Letters, public_of, sender_of
 from blindlabel.protocol.refusals import MalformedMessage
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from support.study_parties import confirm_all, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    SURNAMES,
+    confirm_all,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    write_person_tables,
+)
 
 N = 4
-
-
-class Surnames:
-    """Asks for the surname: some pairs agree, some do not."""
-
-    def provide(self, store: Store) -> str | None:
-        records = store.records()
-        texts = {
-            task.record: f'ret is_in("{records[task.record].prepared.attributes["surname"] or "zz"}", $r)'
-            for task in open_tasks(store)
-        }
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
 
 
 @dataclass
@@ -90,7 +84,7 @@ def in_a_folder(folder: Path) -> Seen:
             super().deliver(*given)  # type: ignore[arg-type]
             server.turn()
 
-    play(workspaces, lambda one: Served(shared, letters_of(one), one.name), Surnames())
+    play(workspaces, lambda one: Served(shared, letters_of(one), one.name), SURNAMES)
     seen = Seen(coordinator, workspaces)
     for path in sorted(shared.rglob("*")):
         if path.is_file():
@@ -132,7 +126,7 @@ def over_a_proxy(folder: Path) -> Seen:
         app.add_middleware(Proxy, seen=traffic)
 
     with served(coordinator, add=between) as address:
-        play(workspaces, over_http(address), Surnames())
+        play(workspaces, over_http(address), SURNAMES)
     seen = Seen(coordinator, workspaces)
     for part in traffic:
         found = [b"blindlabel-letter" + one for one in part.replace(b"\\n", b"\n").split(b"blindlabel-letter")[1:]]
@@ -156,7 +150,7 @@ def in_the_middle_of_a_round(folder: Path) -> Seen:
         for owner in owners:
             owner.turn()
             if open_tasks(owner.store) and owner.store.name == "anna":
-                Surnames().provide(owner.store)
+                SURNAMES.provide(owner.store)
         confirm_all(owners)
         server.turn()
     seen = Seen(coordinator, workspaces)

@@ -16,31 +16,23 @@ from blindlabel.envelope.identity import new_identity
 from blindlabel.envelope.stream import sealed_size
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import secret_order
-from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.comparing import lengths
 from blindlabel.protocol.facts import direction_of
-from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.interfaces import OwnRecord, Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
-from support.study_parties import joined, play, small_agreement, write_person_tables
+from support.study_parties import Asking, joined, play, small_agreement, write_person_tables
 
 SAID = " ".join((Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text("utf-8").split())
 
 
-class OneSided:
+def one_sided(store: Store, own: OwnRecord) -> str:
     """Everybody asks for surnames but clara, who says no to everything: pairs with her stay open."""
-
-    def provide(self, store: Store) -> str | None:
-        word = {record.record: record.prepared.attributes["surname"] or "zz" for record in store.records()}
-        asks = store.name != "clara"
-        texts = {task.record: f'ret is_in("{word[task.record] if asks else "#"}", $r)' for task in open_tasks(store)}
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
+    return f'ret is_in("{"#" if store.name == "clara" else own.prepared.attributes["surname"] or "zz"}", $r)'
 
 
 def test_sizes_in_a_shared_folder_say_how_many_pairs_of_two_others_are_open(tmp_path: Path) -> None:
@@ -57,7 +49,7 @@ def test_sizes_in_a_shared_folder_say_how_many_pairs_of_two_others_are_open(tmp_
             super().deliver(*given)  # type: ignore[arg-type]
             server.turn()
 
-    play(workspaces, lambda one: Served(shared, letters_of(one), one.name), OneSided())
+    play(workspaces, lambda one: Served(shared, letters_of(one), one.name), Asking(one_sided))
     sizes = {path.stat().st_size for path in shared.glob("*/bodies/*")}
     for facts in coordinator.load(agreement.hash).state.rounds:
         true = len(facts.asked[direction_of("berta", "clara")]) * len(facts.asked[direction_of("clara", "berta")])

@@ -10,29 +10,13 @@ import pytest
 
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
-from support.study_parties import joined, small_agreement, write_person_tables
-
-
-class Surnames:
-    """Asks for a record's surname."""
-
-    def provide(self, store: Store) -> str | None:
-        records = store.records()
-        texts = {
-            task.record: f'ret is_in("{records[task.record].prepared.attributes["surname"][:12]}", $r)'
-            for task in open_tasks(store)
-        }
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
+from support.study_parties import SURNAMES, joined, small_agreement, write_person_tables
 
 
 def kinds(owner: OwnerParty) -> set[str]:
@@ -56,7 +40,7 @@ def test_an_owner_that_confirmed_nobody_gives_nothing_away(
     monkeypatch.setattr(rules, "all_confirmed", enough)  # the cheating coordinator is content with itself
     for _ in range(4):
         for owner in (anna, forged):
-            run(owner, Surnames(), once=True, tell=lambda _: None)
+            run(owner, SURNAMES, once=True, tell=lambda _: None)
         if forged.store.state().keys:
             forged.confirm("anna")
     assert kinds(anna) == {"join"}
@@ -68,5 +52,5 @@ def test_an_owner_that_confirmed_nobody_gives_nothing_away(
     anna.confirm("berta")  # from here on, it would be a study like any other
     for _ in range(4):
         for owner in (anna, forged):
-            run(owner, Surnames(), once=True, tell=lambda _: None)
+            run(owner, SURNAMES, once=True, tell=lambda _: None)
     assert "answers" in kinds(anna)

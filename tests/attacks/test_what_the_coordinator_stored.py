@@ -20,28 +20,13 @@ from blindlabel.language.record import Record
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import own_identity
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, Store
+from blindlabel.protocol.interfaces import Bodies, MovedBytes
 from blindlabel.protocol.letters import public_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.direct_line import DirectLine
-from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
-
-
-class Disagreeing:
-    """Yes to everything that has a letter of the surname: the owners go on disagreeing, so there are several rounds."""
-
-    def provide(self, store: Store) -> str | None:
-        records = store.records()
-        texts = {}
-        for task in open_tasks(store):
-            surname = records[task.record].prepared.attributes["surname"] or "x"
-            texts[task.record] = f'ret is_in("{surname[:1] if store.name == "anna" else surname[:9]}", $r)'
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
+from support.study_parties import DISAGREEING, confirm_all, joined, small_agreement, write_person_tables
 
 
 class Listening(DirectLine):
@@ -100,7 +85,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
         line.kept = kept
         parties.append(OwnerParty(workspace, line, engine=CountingKeys()))
     for _ in range(40):
-        over = [run(owner, Disagreeing(), once=True, tell=lambda _: None) for owner in parties]
+        over = [run(owner, DISAGREEING, once=True, tell=lambda _: None) for owner in parties]
         if all(over):
             kept += [path.read_bytes() for path in (folder / "coordinator" / "keys").rglob("*") if path.is_file()]
             return Played(coordinator, parties, kept)

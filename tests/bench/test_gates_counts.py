@@ -13,7 +13,7 @@ import pytest
 
 from blindlabel.engines.registry import rules_named
 from blindlabel.language.formula import atoms_of, evaluate
-from blindlabel_lab.bench import compare, gates, gates_parallel
+from blindlabel_lab.bench import compare, gates, published_circuit
 from blindlabel_lab.bench.compare import Round
 from blindlabel_lab.bench.published_circuit import bits_of, is_in
 from blindlabel_lab.bench.workload import PUBLISHED_SECONDS, SHAPES, workload
@@ -71,9 +71,9 @@ def test_one_needle_stands_beside_one_and_five_beside_five() -> None:
 
 
 def test_joining_bounds_how_much_faster_the_parallel_circuit_can_be() -> None:
-    assert gates_parallel.most_by_gates(1, 8, 1) == pytest.approx(8 * 18 / (8 * 16 + 7))
-    assert gates_parallel.most_by_gates(1, 8, 8) == pytest.approx(8 * 18 / (16 + 7))
-    assert gates_parallel.most_by_gates(6, 148, 10**6) < 18, "the joining is serial"
+    assert published_circuit.most_by_gates(1, 8, 1) == pytest.approx(8 * 18 / (8 * 16 + 7))
+    assert published_circuit.most_by_gates(1, 8, 8) == pytest.approx(8 * 18 / (16 + 7))
+    assert published_circuit.most_by_gates(6, 148, 10**6) < 18, "the joining is serial"
 
 
 def test_rows_that_were_kept_are_not_measured_again() -> None:

@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,14 +18,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from support.patience import Patience
+from support.study_parties import is_served
 from support.web_app import SOURCE, new_context
-
-
-def answers(link: str) -> bool:
-    """Whether somebody listens there."""
-    place = urlsplit(link.split()[0])
-    with socket.socket() as trying:
-        return trying.connect_ex((str(place.hostname), int(place.port or 0))) == 0
 
 
 @contextlib.contextmanager
@@ -72,18 +65,19 @@ def links(tmp_path: Path) -> Iterator[dict[str, str]]:
         yield found
         process.kill()  # it cannot tidy up then, and its parties end all the same
         process.wait()
-        Patience().wait_until(lambda: not [link for link in found.values() if answers(link)])
+        ports = [urlsplit(link.split()[0]).port for link in found.values()]
+        Patience().wait_until(lambda: not any(is_served(port) for port in ports if port))
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_demo_ends_with_all_of_its_processes_however_it_is_told_to(tmp_path: Path, kind: signal.Signals) -> None:
     folder, patience = tmp_path / "made", Patience()
     with demo(folder) as process:
-        if kind == signal.SIGTERM:  # while it is still making its tables
-            assert process.stderr is not None and "Making two tables" in process.stderr.readline()
-        else:
+        if kind == signal.SIGHUP:
             links_of(process)
             assert len(parties(folder)) > 3, "a coordinator, two apps, and what they run"
+        else:  # while it is still making its tables
+            assert process.stderr is not None and "Making two tables" in process.stderr.readline()
         process.send_signal(kind)
         patience.wait_until(lambda: process.poll() is not None)
         patience.wait_until(lambda: not parties(folder), lambda: parties(folder))

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from support.patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_TRIPS = (
     "generate persons --out tables --rows 4 --seed 2",
@@ -76,7 +78,7 @@ class Installed:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
         command = [str(self.python.with_name("blindlabel")), *arguments]
         return subprocess.run(
-            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=600
+            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=PATIENCE
         )
 
 

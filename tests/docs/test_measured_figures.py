@@ -12,6 +12,7 @@ import pytest
 from blindlabel.cli.main import run
 from blindlabel.engines.interface import TermsError
 from blindlabel.engines.packed.planning.room import room_of
+from blindlabel.protocol import figures
 from blindlabel_lab.bench.measured import PLACE, table
 from blindlabel_lab.bench.packed import agreement_of
 
@@ -66,3 +67,20 @@ def test_an_agreement_is_measured_as_it_is(tmp_path: Path, capfd: pytest.Capture
     assert run(["bench", "scale", "--agreement", agreed, "--sizes", "3", "--workers", "1", "--json"]) == 0
     (row,) = json.loads(capfd.readouterr().out)["rows"]
     assert (row["records"], row["wrong_labels"], row["labels_checked"]) == (3, 0, 9)
+
+
+def test_what_is_said_of_later_matches_is_what_trials_found() -> None:
+    trials: dict[str, Any] = json.loads((DOCS / "prevalence.json").read_text("utf-8"))
+    sets = trials["datasets"]
+    assert len(sets) == 4 and (trials["records"], trials["samples"], trials["seed"]) == (300, 4, 0)
+    first, *later = ([one["by_round"][number] for one in sets.values()] for number in range(3))
+    assert tuple(sum(one[what] for one in first) for what in ("right", "labelled")) == figures.FIRST_RIGHT
+    assert tuple(sum(one[what] for of in later for one in of) for what in ("right", "labelled")) == figures.LATER_RIGHT
+    (right, of), (right_later, of_later) = figures.FIRST_RIGHT, figures.LATER_RIGHT
+    assert right / of > right_later / of_later, "or the sentence says the opposite of what was seen"
+    page = (DOCS / "laboratory" / "experiments.md").read_text("utf-8")
+    for name, one in sets.items():
+        rounds = one["by_round"]
+        late = " of ".join(str(sum(each[what] for each in rounds[1:])) for what in ("right", "labelled"))
+        row = f"| {name} | {one['matches']} | {one['right']:.3f} | {one['found']:.3f} | {rounds[0]['right']} of"
+        assert f"{row} {rounds[0]['labelled']} | {late} |" in page.replace("\n", " "), (row, late)

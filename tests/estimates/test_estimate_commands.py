@@ -24,7 +24,6 @@ from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.parties.owner import run as take_turns
-from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import OwnRecord, Store
 from blindlabel.protocol.labels import NOT_DRAWN
@@ -34,7 +33,7 @@ from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
 from support.direct_line import DirectLine
 from support.linkages import linkage, true_measures
-from support.study_parties import confirm_all
+from support.study_parties import Asking, confirm_all
 
 LINKED, TIMES, PAIRS = 60, 4, 100
 CANDIDATES, MATCHES = linkage("steep", LINKED, TIMES, precision=0.8)
@@ -73,18 +72,10 @@ def agreed(folder: Path, *more: object) -> Path:
     return folder / "a.toml"
 
 
-class OwnWords:
+def own_words(store: Store, own: OwnRecord) -> str:
     """Asks for the name of the record; for every fifth of zoe's, in round 1, for something that nobody has."""
-
-    def provide(self, store: Store) -> None:
-        def asked(own: OwnRecord) -> str:
-            is_late = store.name == "zoe" and store.state().round == 1 and own.position % 5 == 4
-            return "nothing" if is_late else own.row["name"]
-
-        records = store.records()
-        texts = {task.record: f'ret has_word("{asked(records[task.record])}", $r.name)' for task in open_tasks(store)}
-        store.save_questions(texts, "person")
-        store.hand_in()
+    is_late = store.name == "zoe" and store.state().round == 1 and own.position % 5 == 4
+    return f'ret has_word("{"nothing" if is_late else own.row["name"]}", $r.name)'
 
 
 @dataclass(frozen=True)
@@ -117,7 +108,7 @@ def judged(folder: Path, *more: object) -> Judged:
     owners = [OwnerParty(one, DirectLine(coordinator, study, one.name)) for one in workspaces.values()]
     over = [False]
     while not all(over):
-        over = [take_turns(owner, OwnWords(), once=True, tell=lambda _: None) for owner in owners]
+        over = [take_turns(owner, Asking(own_words), once=True, tell=lambda _: None) for owner in owners]
         confirm_all(owners)
     return Judged(folder, coordinator, workspaces)
 

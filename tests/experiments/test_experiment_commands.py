@@ -80,6 +80,8 @@ def test_all_writes_the_report_with_tables_commands_and_figures(folder: Path, tm
         assert (tmp_path / f"{figure}.png").stat().st_size > 1000
         assert (tmp_path / f"{figure}.svg").read_text().startswith("<?xml")
         assert f"]({figure}.svg)" in report
+    for figure in ("quality", "agreement", "oracles"):
+        assert "simulated experts" in (tmp_path / f"{figure}.svg").read_text(), "a picture says that nobody wrote these"
     assert "*Scores after each round" in report and "What this run took" in report
     assert all(what in report for what, _ in IN_THE_PUBLICATION)
     assert "simulated" in report and "--prepare published" in report
@@ -142,6 +144,8 @@ def test_labels_of_uniform_samples_are_measured_beside_the_published_kind(folder
     document: dict[str, Any] = json.loads(blindlabel(*asked, "--json")[0])
     one = document["datasets"]["products"]
     assert one["pairs"] == 3600 and 0 < one["matches"] < 60
-    assert len(one["right_by_round"]) == 3
+    assert [each["right"] <= each["labelled"] for each in one["by_round"]] == [True] * 3
+    labelled, right = (sum(each[what] for each in one["by_round"]) for what in ("labelled", "right"))
+    assert right == round(one["right"] * labelled) == round(one["found"] * one["matches"])
     assert one["right"] >= 0.8 and one["found"] >= 0.5
     assert one["published"]["precision"] >= 0.8

@@ -17,7 +17,6 @@ from blindlabel.language import Record
 from blindlabel.language.formula import evaluate
 from blindlabel.parties.rehearsal import in_clear
 from blindlabel.records.generator import PRODUCT_ATTRIBUTES, Size, generate, write
-from blindlabel_lab.experiments import metrics
 from blindlabel_lab.experiments.datasets import (
     PREPARATION,
     PUBLISHED_PREPARATION,
@@ -26,7 +25,7 @@ from blindlabel_lab.experiments.datasets import (
     names_in,
     read_dataset,
 )
-from blindlabel_lab.experiments.quality import Plan, oracles_of, quality, run_sample
+from blindlabel_lab.experiments.quality import Plan, deviation, mean, oracles_of, quality, run_sample
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import (
     ThroughEngine,
@@ -166,10 +165,10 @@ def test_packed_engine_gives_the_same_labels(folder: Path) -> None:
 def test_spread_is_the_deviation_of_a_sample() -> None:
     true = np.array([[True, True]])
     one, other = (scores(np.array([row], dtype=np.uint8), true) for row in ([3, 3], [3, 2]))
-    assert metrics.deviation([one, other])["recall"] == pytest.approx(math.sqrt(0.125))
-    assert metrics.mean([one, other])["recall"] == 0.75
-    assert metrics.deviation([one])["recall"] == 0
-    kept = {"rounds": [metrics.mean([one, other])], "deviation": metrics.deviation([one, other])}
+    assert deviation([one, other])["recall"] == pytest.approx(math.sqrt(0.125))
+    assert mean([one, other])["recall"] == 0.75
+    assert deviation([one])["recall"] == 0
+    kept = {"rounds": [mean([one, other])], "deviation": deviation([one, other])}
     head, means, spread = TABLES["quality"]({"datasets": {"persons": kept}})
     recall = head.index("recall")
     assert (means[recall], spread[1], spread[recall]) == ("0.750", "1, ±", "0.354"), "not the mean a second time"

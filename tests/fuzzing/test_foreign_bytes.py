@@ -13,7 +13,7 @@ from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
 from blindlabel_lab.simulation import fuzzing
-from blindlabel_lab.simulation.http_fuzzing import fuzz_http
+from blindlabel_lab.simulation.fuzzing import fuzz_http
 from support.patience import PATIENCE
 from support.study_parties import joined, over_http, served, small_agreement, write_person_tables
 

@@ -158,6 +158,38 @@ def test_a_word_that_a_like_row_has_in_place_of_one_of_the_records_is_excluded()
     assert loose.fits(Record.of({"name": "Basoft suite for the home", "maker": ""}))
 
 
+SIZES = (16, 32, 64, 128, 256, 512, 20, 40, 80, 160, 250, 500)
+
+
+def drives(*, unit: str = "gb", other: str = "") -> list[Record]:
+    """Drives of forty makers, two sizes of each; `other` is what the second of the first maker has for its size."""
+    names = [f"{one}{two}soft" for one in "bcdfg" for two in "aeiouxyz"]
+    sizes = [(name, f"{SIZES[(number + step) % 12]}{unit}") for number, name in enumerate(names) for step in (0, 1)]
+    sizes[1] = (names[0], other or sizes[1][1])
+    return records([{"name": f"{name} office drive {size}", "maker": f"{name} inc"} for name, size in sizes])
+
+
+def excluded_for_the_first(table: list[Record], functions: set[str] | None = None) -> list[tuple[object, ...]]:
+    asked = Suggester(table, ["name", "maker"], functions=functions, matching=AROUND_MATCHES).suggest(table[0], 3).chain
+    return [(atom.function, *atom.arguments) for (atom,) in asked.exclusions]
+
+
+def test_a_size_that_a_like_row_has_in_place_of_the_records_is_excluded() -> None:
+    """So it keeps out what this table has not got, too, where it is of that size."""
+    table = drives()
+    assert excluded_for_the_first(table) == [("has_word", "32gb")]
+    loose = Suggester(table, ["name", "maker"], matching=AROUND_MATCHES).suggest(table[0], 3).chain
+    assert loose.fits(Record.of({"name": "basoft drive 16gb", "maker": "basoft"}))
+    assert not loose.fits(Record.of({"name": "basoft drive 32gb red", "maker": "basoft inc"}))
+
+
+def test_a_size_is_excluded_only_in_place_of_another_and_where_several_rows_have_it() -> None:
+    assert excluded_for_the_first(drives(unit="")) == [("has_word", "32")]
+    for other in ("16gb 32", "16gb 32gb", "33gb"):  # another kind of number, one more, one that no other row has
+        assert ("has_word", other.split(" ")[-1]) not in excluded_for_the_first(drives(other=other))
+    assert not excluded_for_the_first(drives(), {"is_in"})
+
+
 def test_no_such_word_is_excluded_in_one_text_nor_where_too_few_or_too_many_rows_have_it() -> None:
     table = editions()
     alone = [Record.of({"name": one.attributes["name"]}) for one in table]

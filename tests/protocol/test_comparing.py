@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from blindlabel.engines.interface import Outcome
 from blindlabel.protocol import comparing
 from blindlabel.protocol.comparing import Direction
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.refusals import NotFitting
+from blindlabel.protocol.shape import blob_of
 
 DIRECTION = Direction("ab" * 32, 2, "anna", "berta", (0, 2), (1, 3, 4), blob_of(b"records"), blob_of(b"answers"))
 SECRET = bytes(range(32))

@@ -11,6 +11,7 @@ from blindlabel.engines.interface import Outcomes
 from blindlabel.protocol import labels, sampling
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.refusals import NotFitting
+from blindlabel_lab.simulation.judging import agreed_pairs
 
 
 def test_figures_of_a_worked_example() -> None:
@@ -144,7 +145,7 @@ def test_rounds_agree_with_a_naive_count(
             for y, j in enumerate(second.tolist()):
                 if (i, j) not in naive and one[x, y] == two[y, x]:
                     naive[(i, j)] = (bool(one[x, y]), number)
-    assert {(i, j): (label, number) for i, j, label, number in labels.agreed_pairs(matrix)} == naive
+    assert {(i, j): (label, number) for i, j, label, number in agreed_pairs(matrix)} == naive
     assert np.count_nonzero(matrix == 0) == rows * columns - len(naive)
     assert np.array_equal(labels.from_bytes(matrix.tobytes(), rows, columns), matrix)
 

@@ -11,17 +11,18 @@ from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, write
 from blindlabel.export.truth import AgreedTruth
 from blindlabel.protocol import labels
+from blindlabel_lab.simulation.judging import agreed_pairs
 
 LABELS = np.array([[3, 2, 0], [4, 5, 2]], dtype=np.uint8)
 
 
 def test_matches_alone_are_released_without_rounds() -> None:
-    assert list(labels.agreed_pairs(labels.released(LABELS, "matches"))) == [(0, 0, True, 127), (1, 1, True, 127)]
+    assert list(agreed_pairs(labels.released(LABELS, "matches"))) == [(0, 0, True, 127), (1, 1, True, 127)]
     told = labels.released(LABELS, "labels")
-    assert [(i, j, label) for i, j, label, _ in labels.agreed_pairs(told)] == [
-        (i, j, label) for i, j, label, _ in labels.agreed_pairs(LABELS)
+    assert [(i, j, label) for i, j, label, _ in agreed_pairs(told)] == [
+        (i, j, label) for i, j, label, _ in agreed_pairs(LABELS)
     ]
-    assert {number for *_, number in labels.agreed_pairs(told)} == {labels.UNSAID}
+    assert {number for *_, number in agreed_pairs(told)} == {labels.UNSAID}
     assert not labels.released(LABELS, "none").any()
 
 

@@ -18,6 +18,7 @@ from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.refusals import Forked, NotFitting, Replayed, TooEarly, WrongSender, WrongStudy
+from blindlabel.protocol.shape import blob_of
 from support.study_by_rules import Study
 
 
@@ -140,7 +141,7 @@ def test_answers_of_another_round_and_changed_answers_are_refused() -> None:
     study.handle(late)  # a repeat of a finished round is harmless
     body = late.message.body
     assert isinstance(body, messages.Answers)
-    other = body.model_copy(update={"blob": facts.blob_of(b"other")})
+    other = body.model_copy(update={"blob": blob_of(b"other")})
     with pytest.raises(Replayed):
         study.handle(study.signed(messages.Message(late.message.study, late.message.sender, other.peer, 1, 99, other)))
     with pytest.raises(TooEarly):
@@ -157,7 +158,7 @@ def test_answers_of_wrong_size_are_refused() -> None:
         questions=1,
         records=99,
         served="0" * 64,
-        blob=facts.blob_of(b""),
+        blob=blob_of(b""),
         commitment="0" * 64,
         asked="0" * 64,
     )
@@ -238,7 +239,7 @@ def test_second_different_hand_in_is_refused_and_the_same_again_changes_nothing(
         before = study.state
         study.handle(study.signed(made))
         assert study.state == before
-        body = made.body.model_copy(update={"blob": facts.blob_of(b"another")})
+        body = made.body.model_copy(update={"blob": blob_of(b"another")})
         with pytest.raises(Replayed):
             study.handle(
                 study.signed(messages.Message(made.study, made.sender, made.receiver, 1, 99, body, made.previous))
@@ -283,7 +284,7 @@ def test_nothing_is_done_before_every_peer_is_confirmed() -> None:
     state = study.owners["anna"].model_copy(update={"confirmed": ("berta",)})
     assert owner.work(study.agreement, state) == []
     with pytest.raises(InputError, match="clara"):
-        owner.has_served(state, 1, "berta", facts.blob_of(b""), b"key")
+        owner.has_served(state, 1, "berta", blob_of(b""), b"key")
     unsampled = state.model_copy(update={"sample": None, "rounds": (), "received": 1})
     sample = next(one for one in study.outbox["anna"] if one.message.kind == "sample")
     with pytest.raises(TooEarly, match="every other owner"):

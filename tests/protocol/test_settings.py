@@ -14,6 +14,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol.agreement import Agreement, Encoding
 from blindlabel.settings import Setting, declared, taken
+from support.settings_table import settings_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -44,7 +45,7 @@ def test_one_more_setting_is_declared_at_one_place(monkeypatch: pytest.MonkeyPat
     assert agreements.from_text(text) == made
     assert taken(SparklingTerms, made.encoding, attributes=("name",)).sparkle == 7
     row = "| `encoding.sparkle` | 4 | 1 to 9 | How much an answer sparkles. |"
-    assert row in agreements.settings_table()
+    assert row in settings_table()
     with pytest.raises(InputError, match=r"encoding.sparkle: .* less than or equal to 9"):
         agreements.from_text(text.replace("sparkle = 7", "sparkle = 10"))
 
@@ -66,11 +67,13 @@ def _fields(found: Iterable[Any]) -> set[str]:
 
 def test_every_setting_for_engines_reaches_the_terms() -> None:
     made = agreements.new("s", ["a", "b"], ["name"])
-    others: dict[str, Any] = {found.field: _another(found.default, found.setting) for found in declared(Encoded)}
+    others: dict[str, Any] = {
+        found.field: _another(getattr(made.encoding, found.field), found.setting) for found in declared(Encoded)
+    }
     encoding = dataclasses.replace(made.encoding, **others)
     terms = made.model_copy(update={"encoding": encoding}).terms()
     for found in declared(Encoded):
-        assert getattr(terms, found.field) == getattr(encoding, found.field) != found.default
+        assert getattr(terms, found.field) == getattr(encoding, found.field) != getattr(made.encoding, found.field)
 
 
 def _another(value: object, setting: Setting) -> object:
@@ -85,4 +88,4 @@ def _another(value: object, setting: Setting) -> object:
 
 def test_page_of_settings_is_derived() -> None:
     """After a change: `python scripts/settings_page`."""
-    assert agreements.settings_table() in PAGE.read_text("utf-8")
+    assert settings_table() in PAGE.read_text("utf-8")

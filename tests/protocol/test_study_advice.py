@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindlabel.protocol.advice import advice, agreed_of_all, headline, of_round, so_far
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.figures import Tally, advice, agreed_of_all, headline, of_round, so_far
 
 GOOD = Tally(both=20, first_only=2, second_only=3, neither=2475)
 ASKED = {"anna": 50, "berta": 50}

@@ -23,14 +23,15 @@ from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.refusals import ALL, MalformedMessage, ProtocolError, TooEarly
+from blindlabel.protocol.shape import COORDINATOR
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel.transport.server import create_app
 from blindlabel.transport.server_limits import ServerLimits
-from blindlabel_lab.simulation import vectors, vectors_in_state
-from blindlabel_lab.simulation.vectors import COORDINATOR, identity_of, join_of, token_of, wire_of
+from blindlabel_lab.simulation import vectors
+from blindlabel_lab.simulation.vectors import identity_of, join_of, token_of, wire_of
 from support.asynchronous import finished
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -48,7 +49,7 @@ def test_vectors_are_many_distinct_and_what_the_script_makes() -> None:
     assert len(entries) >= 150
     assert len({wire_of(entry) for entry in AT_COORDINATOR["vectors"]}) == len(AT_COORDINATOR["vectors"])
     assert {entry["error"] for entry in entries} - {None} <= set(ALL)
-    made = vectors_in_state.documents()
+    made = vectors.documents()
     assert made["to-coordinator"] == AT_COORDINATOR and made["to-owner"] == AT_OWNER
 
 

@@ -15,7 +15,7 @@ import pytest
 from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol import owner_rules as owner
-from blindlabel_lab.simulation import campaign, reference
+from blindlabel_lab.simulation import reference, schedule
 from blindlabel_lab.simulation.crash_points import Bench, CrashPoint, has_strace
 from blindlabel_lab.simulation.faults import KINDS
 from blindlabel_lab.simulation.plan import ANYWHERE, OF_WAY, Way
@@ -24,7 +24,7 @@ from blindlabel_lab.simulation.schedule import run
 
 @pytest.mark.parametrize("first", range(0, 24, 12))
 def test_schedules_keep_all_promises(first: int) -> None:
-    tally = campaign.Tally()
+    tally = schedule.Tally()
     for seed in range(first, first + 12):
         tally.add("memory", run(seed))
     assert tally.failed == []
@@ -33,7 +33,7 @@ def test_schedules_keep_all_promises(first: int) -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"clock jump"}))
 def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
-    tally = campaign.Tally()
+    tally = schedule.Tally()
     for seed in range(700, 730):
         tally.add("memory", run(seed, rates={kind: 0.15 if kind != "crash" else 0.02}))
         if seed > 700 and tally.faults[kind]:
@@ -43,8 +43,8 @@ def test_each_kind_of_fault_alone_keeps_all_promises(kind: str) -> None:
 
 
 def test_crash_at_any_journal_point_keeps_all_promises() -> None:
-    tally = campaign.Tally()
-    campaign.crash_everywhere(3, tally, owners=2, step=5)
+    tally = schedule.Tally()
+    schedule.crash_everywhere(3, tally, owners=2, step=5)
     assert tally.failed == []
     assert tally.faults["crash"] == tally.schedules["crash at every point"] > 10
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage.files import BodyDamaged, BodyFiles, WrongOffset, write_atomically
 from blindlabel.storage.secret_files import PASSPHRASE_VARIABLE, read_secret, write_secret
 

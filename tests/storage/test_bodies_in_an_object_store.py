@@ -10,7 +10,7 @@ import fsspec
 import pytest
 
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyDamaged, BodyFiles, WrongOffset
 from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore

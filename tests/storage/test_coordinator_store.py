@@ -13,8 +13,9 @@ import pytest
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.protocol import messages
-from blindlabel.protocol.facts import StudyState, blob_of, new_state, with_owner
+from blindlabel.protocol.facts import StudyState, new_state, with_owner
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from support.study_parties import naming, small_agreement
 

@@ -15,7 +15,7 @@ from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.protocol import messages
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage import journal_points
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles, write_atomically

@@ -13,29 +13,13 @@ from fastapi import FastAPI
 from blindlabel.cli.main import run as command
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import open_tasks
 from blindlabel.parties.study import standing
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.web.coordinator_page import add_page, sign_in_code
 from support.asynchronous import finished
 from support.direct_line import DirectLine
-from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
-
-
-class Surnames:
-    """Asks for the surname, and differently on the two sides, so that some pairs stay without agreement."""
-
-    def provide(self, store: Store) -> str | None:
-        records, letters = store.records(), 1 if store.name == "anna" else 9
-        texts = {
-            task.record: f'ret is_in("{records[task.record].prepared.attributes["surname"][:letters] or "x"}", $r)'
-            for task in open_tasks(store)
-        }
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
+from support.study_parties import DISAGREEING, confirm_all, joined, small_agreement, write_person_tables
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspaces = joined(folder, coordinator.create(to_text(agreement)), write_person_tables(folder, 2, rows=4))
     owners = [OwnerParty(one, DirectLine(coordinator, agreement.hash, one.name)) for one in workspaces]
     for _ in range(40):
-        over = [run(owner, Surnames(), once=True, tell=lambda _: None) for owner in owners]
+        over = [run(owner, DISAGREEING, once=True, tell=lambda _: None) for owner in owners]
         if all(over):
             return folder
         confirm_all(owners)

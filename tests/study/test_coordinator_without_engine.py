@@ -4,22 +4,23 @@ of the packed engine that need one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import open_tasks
-from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.secret_files import read_invitation
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderTransport
 from support.patience import PATIENCE, Patience
-from support.study_parties import confirm_all, free_port, write_person_tables
+from support.study_parties import FIRST_WORDS, confirm_all, free_port, is_served, write_person_tables
 
 FORBIDDEN = ("tenseal", "openfhe", "blindlabel.engines.packed.seal", "blindlabel.engines.packed.running")
 CAUGHT = 99
@@ -54,15 +55,14 @@ def coordinator(*arguments: object) -> str:
     return done.stdout
 
 
-class FirstWords:
-    """Asks for a record's first word."""
-
-    def provide(self, store: Store) -> str | None:
-        records = store.records()
-        words = {task.record: records[task.record].prepared.whole.split(" ")[0][:12] for task in open_tasks(store)}
-        store.save_questions({record: f'ret is_in("{word}", $r)' for record, word in words.items()}, "person")
-        store.hand_in()
-        return None
+@contextlib.contextmanager
+def serving(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    """The coordinator's server while the block runs."""
+    with subprocess.Popen(command("coordinator", "serve", *arguments)) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
 
 
 def test_every_command_of_a_coordinator_works_where_no_homomorphic_library_can_be_loaded(tmp_path: Path) -> None:
@@ -78,25 +78,22 @@ def test_every_command_of_a_coordinator_works_where_no_homomorphic_library_can_b
         invitation = read_invitation(tmp_path / "inv" / f"{name}.invitation")
         workspace = join(Workspace.create(tmp_path / name), invitation, TableOptions(table))
         owners.append(OwnerParty(workspace, FolderTransport(shared, letters_of(workspace), name)))
-    patience, over = Patience(), [False]
-    while not all(over):
-        over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]
-        confirm_all(owners)
-        coordinator("serve", "--at", home, "--via", f"folder:{shared}", "--once")
-        patience.check(lambda: [owner.next_steps() for owner in owners])
+    with serving("--at", home, "--via", f"folder:{shared}") as process:
+        patience, over = Patience(), [False]
+        while not all(over):
+            over = [run(owner, FIRST_WORDS, once=True, tell=lambda _: None) for owner in owners]
+            confirm_all(owners)
+            assert process.poll() is None
+            patience.check(lambda: [owner.next_steps() for owner in owners])
+            time.sleep(0.05)
     (status,) = json.loads(coordinator("status", "--at", home, "--json"))
     assert status["ended"] and status["history"][0]["figures"]["pairs"] == 16
     assert played("export", home, "--to", tmp_path / "labels.csv").returncode == 0
     assert len((tmp_path / "labels.csv").read_text().splitlines()) > 1
     port = free_port()
-    serving = command("coordinator", "serve", "--at", home, "--port", port)
-    with subprocess.Popen(serving, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            health = ("coordinator", "health", "--address", f"http://127.0.0.1:{port}")
-            patience.wait_until(lambda: process.poll() is not None or played(*health).returncode == 0)
-            assert process.poll() is None
-        finally:
-            process.terminate()
+    with serving("--at", home, "--port", port) as process:
+        Patience().wait_until(lambda: process.poll() is not None or is_served(port))
+        assert coordinator("health", "--address", f"http://127.0.0.1:{port}") and process.poll() is None
 
 
 def test_a_forbidden_import_is_caught(tmp_path: Path) -> None:

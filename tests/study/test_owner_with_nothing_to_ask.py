@@ -7,27 +7,29 @@ from pathlib import Path
 import numpy as np
 
 from blindlabel.parties.coordinator import CoordinatorParty
-from blindlabel.parties.questions import QuestionSource, open_tasks
 from blindlabel.protocol.agreement import to_text
 from blindlabel.protocol.facts import of_owner
-from blindlabel.protocol.interfaces import Store
+from blindlabel.protocol.interfaces import OwnRecord, Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
-from support.study_parties import clear_labels, joined, over_http, play, served, small_agreement, write_person_tables
+from support.study_parties import (
+    Asking,
+    clear_labels,
+    joined,
+    over_http,
+    play,
+    served,
+    small_agreement,
+    write_person_tables,
+)
 
 
-class Stubborn:
-    """Anna says yes to everything and everybody else no; except that with clara all agree."""
-
-    def provide(self, store: Store) -> str | None:
-        answer = 'is_in("", $r) | !is_in("zzzz", $r)' if store.name == "anna" else 'is_in("zzzz", $r)'
-        texts = {task.record: f"ret {self.about_clara(store)} | {answer}" for task in open_tasks(store)}
-        store.save_questions(texts, "file")
-        store.hand_in()
-        return None
-
-    def about_clara(self, store: Store) -> str:
-        """True for clara's records alone, which all hold her word; clara's own questions are always true."""
-        return '!is_in("zzzz", $r)' if store.name == "clara" else 'is_in("clarasword", $r)'
+def stubborn(store: Store, _own: OwnRecord) -> str:
+    """Anna says yes to everything and everybody else no; except that with clara all agree: her records alone hold her
+    word, and her own questions are always true.
+    """
+    about_clara = '!is_in("zzzz", $r)' if store.name == "clara" else 'is_in("clarasword", $r)'
+    answer = 'is_in("", $r) | !is_in("zzzz", $r)' if store.name == "anna" else 'is_in("zzzz", $r)'
+    return f"ret {about_clara} | {answer}"
 
 
 def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: Path) -> None:
@@ -41,10 +43,9 @@ def test_round_that_asks_nothing_of_an_owner_does_not_stop_the_study(tmp_path: P
         "\n".join([header, *(",".join([row.split(",")[0], "clarasword", *row.split(",")[2:]]) for row in rows)]) + "\n"
     )
     coordinator = CoordinatorParty(CoordinatorStore(tmp_path / "coordinator"))
-    source: QuestionSource = Stubborn()
     with served(coordinator) as address:
         workspaces = joined(tmp_path, coordinator.create(to_text(agreement), address), [*tables[:2], clara])
-        play(workspaces, over_http(address), source)
+        play(workspaces, over_http(address), Asking(stubborn))
     state = coordinator.load(agreement.hash).state
     assert of_owner(state.rounds[1].asked, "clara") == ()
     assert len(of_owner(state.rounds[1].asked, "anna")) == 2

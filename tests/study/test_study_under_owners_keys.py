@@ -10,29 +10,21 @@ import pytest
 
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol.agreement import Agreement, to_text
-from blindlabel.protocol.interfaces import Store
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from support.patience import Patience
-from support.study_parties import clear_labels, confirm_all, joined, small_agreement, told, write_person_tables
-
-
-class FirstWords:
-    """Asks for a record's first word."""
-
-    def provide(self, store: Store) -> str | None:
-        records = store.records()
-        texts = {
-            task.record: f'ret is_in("{records[task.record].prepared.whole.split(" ")[0][:12]}", $r)'
-            for task in open_tasks(store)
-        }
-        store.save_questions(texts, "person")
-        store.hand_in()
-        return None
+from support.study_parties import (
+    FIRST_WORDS,
+    clear_labels,
+    confirm_all,
+    joined,
+    small_agreement,
+    told,
+    write_person_tables,
+)
 
 
 def begun(folder: Path, agreement: Agreement) -> tuple[CoordinatorParty, list[Workspace], Path]:
@@ -53,7 +45,7 @@ def play(workspaces: list[Workspace], shared: Path, serve: Callable[[], object])
     ]
     patience = Patience()
     while True:
-        over = [run(owner, FirstWords(), once=True, tell=lambda _: None) for owner in owners]
+        over = [run(owner, FIRST_WORDS, once=True, tell=lambda _: None) for owner in owners]
         if all(over):
             return
         confirm_all(owners)

@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from blindlabel.cli.main import run
 from blindlabel.parties.joining import words_to_read_out
 from blindlabel.storage.workspace import Workspace
 from support.patience import PATIENCE, Patience
-from support.study_parties import free_port
+from support.study_parties import free_port, is_served
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```sh ?(background|app|repeat|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -86,8 +85,4 @@ def _arguments(line: str, port: int) -> list[str]:
 
 
 def _wait_for(port: int) -> None:
-    def serves() -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
-    Patience().wait_until(serves, lambda: "nothing is served")
+    Patience().wait_until(lambda: is_served(port), lambda: "nothing is served")

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 
-PATIENCE = float(os.environ.get("BLINDLABEL_PATIENCE", "300"))
+PATIENCE = float(os.environ.get("BLINDLABEL_PATIENCE", "1200"))
 """Seconds. Whoever mends a test may want to hear of a failure sooner."""
 
 

@@ -17,11 +17,11 @@ from blindlabel.protocol import coordinator_rules as coordinator
 from blindlabel.protocol import facts, labels, messages, rounds
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.invitation import join_proof
+from blindlabel.protocol.invitation import proved_join
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.refusals import TooEarly, WrongRound
-from blindlabel.protocol.shape import Locked
+from blindlabel.protocol.shape import Locked, blob_of
 
 Answering = Callable[[str, str, int, Sequence[int], Sequence[int]], Outcomes]
 """(asker, holder, round, the asker's open records, the holder's) to the outcomes, one row a question."""
@@ -64,8 +64,8 @@ class Study:
     def join(self, name: str, records: int | None = None) -> messages.Join:
         records = records or self.records
         signing, envelope, token = bytes(self.keys[name].verify_key).hex(), self.envelope_keys[name], "0" * 64
-        proof = join_proof(bytes(self.invitations[name]), self.agreement.hash, name, records, envelope, signing, token)
-        return messages.Join(records=records, envelope_key=envelope, signing_key=signing, token_hash=token, proof=proof)
+        said = {"records": records, "envelope_key": envelope, "signing_key": signing, "token_hash": token}
+        return proved_join(bytes(self.invitations[name]), self.agreement.hash, name, **said)
 
     def signed(self, message: messages.Message) -> Signed:
         return messages.parse(messages.sign(message, lambda data: self.keys[message.sender].sign(data).signature).wire)
@@ -77,7 +77,7 @@ class Study:
     def take(self, step: facts.StudyStep) -> None:
         self.state = step.state
         for body in step.bodies:
-            self.bodies[facts.blob_of(body).hash] = body
+            self.bodies[blob_of(body).hash] = body
         for message in step.messages:
             self.outbox[message.receiver].append(self.signed(message))
 
@@ -113,11 +113,11 @@ class Study:
         if state.rounds and state.truth is None and not state.rounds[-1].handed_in:
             self.owners[name] = owner.hands_in(state, state.round)
         for todo in owner.work(self.agreement, self.owners[name]):
-            blob = facts.blob_of(self.random.randbytes(16))
+            blob = blob_of(self.random.randbytes(16))
             current = self.owners[name].rounds[-1]
             open_ = current.open.get(todo.peer, messages.Open(own=(), others=()))
             size = (len(open_.own), len(open_.others))
-            listed = facts.blob_of(
+            listed = blob_of(
                 self.random.randbytes(8 * size[0] * size[1]).ljust(sealed_size("listed", 8 * size[0] * size[1]))
             )
             if todo.kind == "carry":

@@ -23,11 +23,11 @@ from blindlabel.language import interpret
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, join
 from blindlabel.parties.owner import OwnerParty, run
-from blindlabel.parties.questions import QuestionSource, SuggestedQuestions, check_question
+from blindlabel.parties.questions import QuestionSource, SuggestedQuestions, check_question, open_tasks
 from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.interfaces import Line
+from blindlabel.protocol.interfaces import PERSON, Line, OwnRecord, Store
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.messages import Message, Pairing, Signed, Truth, sign
@@ -82,6 +82,12 @@ def free_port() -> int:
     raise AssertionError("ports never end")
 
 
+def is_served(port: int) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket() as trying:
+        return trying.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextlib.contextmanager
 def served(
     coordinator: CoordinatorParty,
@@ -126,6 +132,36 @@ def over_http(address: str) -> Connect:
 def strangers_letters(study: str = "0" * 64) -> Letters:
     """Of somebody who takes part in nothing."""
     return Letters(study, new_identity(), new_identity().public)
+
+
+class Asking:
+    """Asks what `question` says about each open record, and hands in."""
+
+    def __init__(self, question: Callable[[Store, OwnRecord], str]) -> None:
+        self._question = question
+
+    def provide(self, store: Store) -> str | None:
+        """As `QuestionSource` has it."""
+        records = store.records()
+        texts = {task.record: self._question(store, records[task.record]) for task in open_tasks(store)}
+        store.save_questions(texts, PERSON)
+        store.hand_in()
+        return None
+
+
+FIRST_WORDS = Asking(lambda _, own: f'ret is_in("{own.prepared.whole.split(" ")[0][:12]}", $r)')
+"""Asks for a record's first word."""
+SURNAMES = Asking(lambda _, own: f'ret is_in("{own.prepared.attributes["surname"][:12] or "zz"}", $r)')
+"""Asks for a person's surname."""
+
+
+def _part_of_the_surname(store: Store, own: OwnRecord) -> str:
+    surname = own.prepared.attributes["surname"] or "x"
+    return f'ret is_in("{surname[:1] if store.name == "anna" else surname[:9]}", $r)'
+
+
+DISAGREEING = Asking(_part_of_the_surname)
+"""Anna asks for the first letter of the surname, everybody else for nearly all of it: there are several rounds."""
 
 
 def naming(blob: Blob, study: str, owner: str, number: int = 99) -> Signed:

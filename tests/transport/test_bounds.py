@@ -18,8 +18,8 @@ from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.messages import Message
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport import server_limits

@@ -12,9 +12,8 @@ import pytest
 
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, blob_of
 from blindlabel.protocol.standing import Known
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
+from blindlabel.protocol.shape import blob_of
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport import front as fronts
 from blindlabel.transport import server_limits

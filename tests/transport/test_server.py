@@ -26,11 +26,11 @@ from blindlabel.parties.joining import own_identity, signed_by
 from blindlabel.parties.owner import OwnerParty
 from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import to_text
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Unreachable
 from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import Replayed, TooEarly, WrongSender
+from blindlabel.protocol.shape import blob_of
 from blindlabel.protocol.standing import Known, Standing
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyFiles

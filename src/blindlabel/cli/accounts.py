@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun
+from blindlabel.cli.output import JsonFlag, answer, say, with_noun
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
@@ -39,11 +39,8 @@ def list_accounts(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     from blindlabel.storage.access import Access
 
     found = Access(workspace_at(at).database).accounts()
-    if json:
-        result_json([{"name": name, "sessions": sessions} for name, sessions in found.items()])
-        return
-    for name, sessions in found.items():
-        result(f"{name}: {with_noun(sessions, 'session', 'sessions')}")
+    shown = (f"{name}: {with_noun(sessions, 'session', 'sessions')}" for name, sessions in found.items())
+    answer(json, [{"name": name, "sessions": sessions} for name, sessions in found.items()], shown)
 
 
 @accounts_app.command("remove")

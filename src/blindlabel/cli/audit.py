@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, result, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, WorkspaceFolder, coordinator_at, workspace_at
 from blindlabel.errors import InputError
 
@@ -79,12 +79,9 @@ def _read(file: Path) -> Opening:
 
 def _print(opening: Opening, found: list[Audited], json: bool) -> None:
     same = bool(found) and all(one.same for one in found)
-    if json:
-        result_json({"owner": opening.owner, "same": same, "rounds": [asdict(one) for one in found]})
-    else:
-        for one in found:
-            result(f"{opening.owner}, {one.sentence}")
-        if not found:
-            say("Nothing was opened, and nothing has been handed in.")
+    document = {"owner": opening.owner, "same": same, "rounds": [asdict(one) for one in found]}
+    answer(json, document, (f"{opening.owner}, {one.sentence}" for one in found))
+    if not found:
+        say("Nothing was opened, and nothing has been handed in.")
     if not same:
         raise typer.Exit(1)

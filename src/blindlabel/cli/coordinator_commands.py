@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from json import loads as json_of
 from pathlib import Path
@@ -14,8 +15,17 @@ from typer import Argument, Option
 
 from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.output import JsonFlag, log_happened, log_to_stderr, result, result_json, say, sure, with_noun
-from blindlabel.cli.rekeying import coordinator_rekey
+from blindlabel.cli.output import (
+    JsonFlag,
+    answer,
+    log_happened,
+    log_to_stderr,
+    result,
+    result_json,
+    say,
+    sure,
+    with_noun,
+)
 from blindlabel.cli.stores import (
     DatabaseAddress,
     Home,
@@ -24,6 +34,7 @@ from blindlabel.cli.stores import (
     Unasked,
     coordinator_at,
     coordinator_from,
+    coordinator_rekey,
     passphrase,
     read_agreement,
     studies_at,
@@ -167,12 +178,8 @@ def compare(
     from blindlabel.protocol import agreement as agreements
 
     differences = agreements.compare(read_agreement(first), read_agreement(second))
-    if json:
-        result_json({"same": not differences, "differences": differences})
-    elif not differences:
-        result("The agreements are the same.")
-    for difference in differences if not json else ():
-        result(difference)
+    document = {"same": not differences, "differences": differences}
+    answer(json, document, differences or ["The agreements are the same."])
     if differences:
         raise typer.Exit(1)
 
@@ -201,15 +208,12 @@ def invite(
     agreement = read_agreement(file)
     coordinator = Coordinator(at, database=database, passphrase=passphrase())
     paths = coordinator.invite(file, address, to=to, insecure=insecure, candidates=candidates)
-    if json:
-        result_json({"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}})
-    else:
-        for owner, path in paths.items():
-            result(f"{owner}: {path}")
-        say(f"The study {agreement.name} has the hash {agreement.hash}.")
-        if not address:
-            say("NOTE: the invitations name no address (--address), so every owner has to give one with --via.")
-        _say_advice(agreement)
+    document = {"study": agreement.hash, "invitations": {owner: str(path) for owner, path in paths.items()}}
+    answer(json, document, (f"{owner}: {path}" for owner, path in paths.items()))
+    say(f"The study {agreement.name} has the hash {agreement.hash}.")
+    if not address:
+        say("NOTE: the invitations name no address (--address), so every owner has to give one with --via.")
+    _say_advice(agreement)
 
 
 @app.command("reinvite")
@@ -306,11 +310,8 @@ def health(
     from blindlabel.transport.connecting import read_authority
 
     found = health_of(address, None if ca is None else read_authority(ca))
-    if json:
-        result_json(found.model_dump())
-    else:
-        studies = with_noun(found.studies, "open study", "open studies")
-        result(f"{found.status}: {studies}, version {found.version}")
+    studies = with_noun(found.studies, "open study", "open studies")
+    answer(json, found.model_dump(), [f"{found.status}: {studies}, version {found.version}"])
 
 
 @app.command("bodies")
@@ -339,10 +340,8 @@ def bodies(
                 f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied."
             )
         store.keep_bodies_at(url)
-    if json:
-        result_json({"url": store.bodies_url, "folder": str(at / "bodies")})
-    else:
-        result(store.bodies_url or str(at / "bodies"))
+    folder = str(at / "bodies")
+    answer(json, {"url": store.bodies_url, "folder": folder}, [store.bodies_url or folder])
 
 
 @app.command("code")
@@ -369,47 +368,36 @@ def status(
     coordinator = coordinator_at(at, database)
     wanted = [coordinator.find(study)] if study else [row.study for row in coordinator.store.studies()]
     found = [standing(coordinator, one) for one in wanted]
-    if json:
-        result_json([one.to_json() for one in found])
-        return
-    for one in found:
-        _print_standing(one)
+    answer(json, [one.to_json() for one in found], (line for one in found for line in _lines(one)))
 
 
-def _print_standing(one: StudyStanding) -> None:
-    from blindlabel.protocol.advice import of_round
+def _lines(one: StudyStanding) -> Iterator[str]:
+    """How a study stands, and what has been given away so far, beside the most that the agreement allows."""
+    from blindlabel.protocol.figures import of_round
 
     agreement = one.agreement
     ended = f"over ({one.ended})" if one.ended else f"in round {one.round} of {agreement.rounds}"
-    result(f"{one.name} ({one.study[:12]}, {agreement.encoding.engine}): {ended}")
+    yield f"{one.name} ({one.study[:12]}, {agreement.encoding.engine}): {ended}"
     if agreement.deadline and not one.ended:
-        result(
-            f"  to be done by {agreement.deadline}"
-            + (", which has passed: `coordinator close` ends the study as it stands" if one.overdue else "")
-        )
+        passed = ", which has passed: `coordinator close` ends the study as it stands" if one.overdue else ""
+        yield f"  to be done by {agreement.deadline}{passed}"
     for number in range(1, len(one.settled) + 1):
-        result(f"  round {number}: {of_round(one.settled[:number])}")
+        yield f"  round {number}: {of_round(one.settled[:number])}"
     for pairing, sample in one.parts.items():
         for part, words in ((sample.uniform, "both drawn uniformly"), (sample.by_keys, "one or both by blocking keys")):
             counts = f"{part.pairs} pairs, {part.matches} matches, {part.discarded} without a label"
-            result(f"  {pairing}, {words}: {counts}")
+            yield f"  {pairing}, {words}: {counts}"
     for owner, known in one.owners.items():
         away = f", {known.away}" if known.away else ""
-        result(f"  {owner}: {known.records_asked} of {agreement.records_asked} questions used{away}")
-    _print_use(one)
-    for step in one.waiting:
-        result(f"  waiting: {step.sentence}")
-
-
-def _print_use(one: StudyStanding) -> None:
-    """What has been given away so far, beside the most that the agreement allows."""
-    coordinator, owner = one.account.entries[:2]
+        yield f"  {owner}: {known.records_asked} of {agreement.records_asked} questions used{away}"
+    coordinator, asking = one.account.entries[:2]
     for pairing, used in one.used.items():
-        result(
+        yield (
             f"  bits about {pairing.replace(' ', ' and ')}: coordinator {used.coordinator:,} of"
-            f" {coordinator.cheating:,}, an owner {used.owner:,} of {owner.honest:,},"
+            f" {coordinator.cheating:,}, an owner {used.owner:,} of {asking.honest:,},"
             f" about one key {used.key:,} of {one.account.key.spent:,}"
         )
+    yield from (f"  waiting: {step.sentence}" for step in one.waiting)
 
 
 @app.command("close")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, result, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, coordinator_from
 from blindlabel.errors import InputError
 
@@ -116,13 +116,14 @@ def plan(
         except InputError as error:
             row["cannot_be"] = str(error)
         table.append(row)
-    if json:
-        result_json(table)
-        return
-    for name, words in _PLANNED.items():
-        values = (row.get(name, "–") for row in table)
-        shown = (f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}" for one in values)
-        result(f"{words:38}" + "".join(shown))
+    shown = [
+        [
+            f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}"
+            for one in (row.get(name, "–") for row in table)
+        ]
+        for name in _PLANNED
+    ]
+    answer(json, table, (f"{words:38}" + "".join(cells) for words, cells in zip(_PLANNED.values(), shown)))
     for row in table:
         if row["cannot_be"]:
             say(f"{row['sampling']}: {row['cannot_be']}")
@@ -143,22 +144,18 @@ def estimate(
     """When the study is over: estimate precision, recall and F of the linkage whose list it was about, with 95 %
     intervals, and the curve by threshold. Labels alone give a band, checked pairs a value.
     """
-    from blindlabel.estimates.curve_plot import write_plot
-    from blindlabel.estimates.estimating import TOLD
+    from blindlabel.estimates.estimating import TOLD, write_plot
     from blindlabel.export.formats import replacing
 
     found = coordinator_from(at, database).estimate(study, candidates, checked=checked or [])
     if plot is not None:
         replacing(plot, lambda path: write_plot(path, found.curve))
-    if json:
-        result_json(asdict(found) | {"told": TOLD})
-        return
-    for name, figure in (("precision", found.precision), ("recall", found.recall), ("F", found.f)):
-        result(f"{name:9} {figure}")
+    shown = [f"precision {found.precision}", f"recall    {found.recall}", f"F         {found.f}"]
     for point in found.curve:
         figures = {"P": point.precision, "R": point.recall, "F": point.f}
         if said := [f"{name} {figure}" for name, figure in figures.items() if not figure.cannot_say]:
-            result(f"  from {point.threshold:g}, {point.linked:,} linked: {'; '.join(said)}")
+            shown.append(f"  from {point.threshold:g}, {point.linked:,} linked: {'; '.join(said)}")
+    answer(json, asdict(found) | {"told": TOLD}, shown)
     for sentence in (*found.notes, TOLD):
         say(sentence)
 

@@ -6,9 +6,7 @@ records; `generate`: two such tables and the truth about them.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,12 +14,13 @@ import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.cli.output import JsonFlag, answer, progress_bar, result, say
+from blindlabel.cli.stores import coordinator_at
+from blindlabel.errors import InputError
 
 
 def demo(
@@ -65,10 +64,7 @@ def demo(
         document = demonstrate(Demonstration(records, engine, rounds, seed, workers), folder.resolve(), say, show)
         if keep is None:
             document["labels_path"] = str(_moved_out(Path(document["labels_path"])))
-    if json:
-        result_json(document)
-    else:
-        _print(document)
+    answer(json, document, _lines(document))
 
 
 def _moved_out(labels: Path) -> Path:
@@ -78,36 +74,33 @@ def _moved_out(labels: Path) -> Path:
     return kept
 
 
-def _print(document: dict[str, Any]) -> None:
+def _lines(document: dict[str, Any]) -> Iterator[str]:
     from blindlabel.parties.accounting import size
 
     right = document["true_positives"]
     labelled, true = right + document["false_positives"], right + document["false_negatives"] + document["open_matches"]
-    result(
+    yield (
         f"{document['pairs']:,} pairs, {document['discarded']} discarded. By the known truth {right} of {labelled}"
         f" matches are right, and {right} of {true} true ones were found (F {document['f']:.3f} over agreed pairs,"
         f" {document['f_strict']:.3f} where a discarded one is missed): one draw of few."
     )
     if document["precision"] < 1:
-        result("The tables hold households and namesakes, whom suggested questions do not always tell apart.")
+        yield "The tables hold households and namesakes, whom suggested questions do not always tell apart."
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in document["phases"].items())
-    result(f"Time: {document['seconds']:.1f} s ({phases}).")
-    moved = ", ".join(
-        f"{kind} {size(count)}" for kind, count in sorted(document["bytes"].items(), key=lambda one: -one[1])
-    )
-    result(f"Moved: {moved}.")
-    result(f"Labels: {document['labels_path']}")
-
-
-_COMMAND = [sys.executable, "-m", "blindlabel.cli.main"]
+    yield f"Time: {document['seconds']:.1f} s ({phases})."
+    moved = sorted(document["bytes"].items(), key=lambda one: -one[1])
+    yield f"Moved: {', '.join(f'{kind} {size(count)}' for kind, count in moved)}."
+    yield f"Labels: {document['labels_path']}"
 
 
 def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | None, browser: bool = True) -> None:
     """Serve a coordinator with its page and two owners with their apps until Ctrl-C. Half of the questions are written
     already.
     """
+    from blindlabel.cli.demonstration import free_port
+
     try:
-        from blindlabel.web.local_study import free_port, prepared_for_web
+        from blindlabel.web.local_study import prepared_for_web
         from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
@@ -133,28 +126,23 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
 
 def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, browser: bool) -> None:
     """Serve the coordinator of a folder and these apps, each in a process, until Ctrl-C; prints every link."""
+    from blindlabel.cli.demonstration import Processes
+    from blindlabel.web.coordinator_page import sign_in_code
     from blindlabel.web.owner_server import HOST
 
-    links = []
     home = folder / "coordinator"
-    with _until_told_to_end(), contextlib.ExitStack() as stack:
-        watch = stack.enter_context(_watched())
-        coordinator = ["coordinator", "serve", "--at", str(home), "--port", str(port)]
-        stack.enter_context(_process(watch, *coordinator))
+    with _until_told_to_end(), Processes(folder, say) as running:
+        running.start("coordinator", "coordinator", "serve", "--at", str(home), "--port", str(port))
         for name, arguments in apps.items():
-            app = stack.enter_context(_process(watch, *arguments, answers=True))
-            links.append((name, _first_line(app)))
-        code = subprocess.run(  # noqa: S603
-            [*_COMMAND, "coordinator", "code", "--at", str(home)], capture_output=True, text=True, check=True
-        )
-        for name, link in links:
-            result(f"{name}: {link}")
-        result(f"coordinator: http://{HOST}:{port}/ (code {code.stdout.strip()})")
+            running.start(name, *arguments)
+        links = {name: running.first_line(name) for name in apps}
+        links["coordinator"] = f"http://{HOST}:{port}/"
+        code = sign_in_code(coordinator_at(home, None))
+        for name, link in links.items():
+            result(f"{name}: {link}{f' (code {code})' if name == 'coordinator' else ''}")
         sys.stdout.flush()
-        if browser:
-            for _, link in links:
-                webbrowser.open(link)
-            webbrowser.open(f"http://{HOST}:{port}/")
+        for link in links.values() if browser else ():
+            webbrowser.open(link)
         while True:
             time.sleep(3600)
 
@@ -168,59 +156,6 @@ def _until_told_to_end() -> Iterator[None]:
         signal.signal(kind, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         yield
-
-
-_WATCH = """
-import os, signal, sys, time
-groups = [int(line) for line in sys.stdin]
-for kind in (signal.SIGTERM, signal.SIGKILL):
-    for group in groups:
-        try:
-            os.killpg(group, kind)
-        except ProcessLookupError:
-            pass
-    time.sleep(5)
-"""
-"""Reads the parties' process groups until the demo is gone, however it ended, and then ends them."""
-
-
-@contextlib.contextmanager
-def _watched() -> Iterator[IO[str]]:
-    """Takes the process groups that must not outlive this process, even if it is killed."""
-    command = [sys.executable, "-c", _WATCH]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True) as watching:  # noqa: S603
-        assert watching.stdin is not None
-        try:
-            yield watching.stdin
-        finally:
-            watching.kill()
-
-
-@contextlib.contextmanager
-def _process(watch: IO[str], *arguments: str, answers: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """A party as a process of its own, stopped together with everything that it started."""
-    output = subprocess.PIPE if answers else subprocess.DEVNULL
-    process = subprocess.Popen(  # noqa: S603
-        [*_COMMAND, *arguments], stdout=output, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-    )
-    print(process.pid, file=watch, flush=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(20)
-        with contextlib.suppress(ProcessLookupError):  # what it started itself
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _first_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    line = process.stdout.readline().strip()
-    if not line:
-        raise OutsideError("An owner's app did not start.")
-    return line
 
 
 def practice(
@@ -247,10 +182,7 @@ def practice(
         with contextlib.suppress(SystemExit, KeyboardInterrupt):
             serve_app(OwnerApp(made.workspace, made), port=port, browser=not no_browser, quiet=json)
         found = made.result()
-    if json:
-        result_json(asdict(found))
-    else:
-        result(found.sentence)
+    answer(json, asdict(found), [found.sentence])
 
 
 def generate(
@@ -258,10 +190,9 @@ def generate(
     *,
     out: Annotated[Path, Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
     rows: Annotated[int, Option("--rows", help="Rows of each table.")] = 1000,
-    duplicates: Annotated[
-        int | None, Option("--duplicates", help="Rows of b that match a row of a. Default: half of the rows.")
-    ] = None,
-    overlap: Annotated[float | None, Option("--overlap", help="The same as a share of the rows, 0 to 1.")] = None,
+    overlap: Annotated[
+        float, Option("--overlap", help="Rows of b that match a row of a, as a share of the rows.")
+    ] = 0.5,
     copies: Annotated[int, Option("--copies", help="Rows of b that match the same row of a, at most.")] = 1,
     seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
     force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
@@ -275,16 +206,8 @@ def generate(
     from blindlabel.records.generator import Size, write
     from blindlabel.records.generator import generate as make
 
-    if duplicates is not None and overlap is not None:
-        raise InputError("Give either --duplicates or --overlap, not both.")
-    if overlap is not None and not 0 <= overlap <= 1:
-        raise InputError(f"The overlap is a share from 0 to 1, not {overlap:g}.")
-    if duplicates is None:
-        duplicates = round(rows * (0.5 if overlap is None else overlap))
-    made = make(kind, Size(rows, duplicates, copies), seed)
+    made = make(kind, Size(rows, round(overlap * rows), copies), seed)
     paths = write(made, out, replace=force)
-    if json:
-        counts = {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}
-        result_json({"kind": kind, "seed": seed, **counts, "files": [str(path) for path in paths]})
-    else:
-        result(f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(map(str, paths))}")
+    files, counts = list(map(str, paths)), {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}
+    shown = f"{len(made.a)} and {len(made.b)} rows, {len(made.matches)} matches: {', '.join(files)}"
+    answer(json, {"kind": kind, "seed": seed, **counts, "files": files}, [shown])

@@ -7,6 +7,7 @@ so. A process that is killed is started again and goes on where it was, as a par
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -25,9 +26,9 @@ from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.joining import TableOptions, confirm_heard, join, words_to_read_out
 from blindlabel.parties.study import StudyStanding, standing
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol.advice import of_round
 from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
+from blindlabel.protocol.figures import of_round
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
 from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
@@ -87,7 +88,8 @@ def demonstrate(plan: Demonstration, folder: Path, tell: Tell, show: Show) -> di
     made = generate("persons", Size(plan.rows, int(SHARED * plan.rows)), plan.seed)
     tables = write(made, folder / "tables")
     agreement = _agreement(plan, made)
-    address, port = _free_address()
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
     coordinator = CoordinatorParty(CoordinatorStore(folder / "coordinator"))
     invitations = coordinator.create(to_text(agreement), address)
     tell(
@@ -154,16 +156,31 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     )
 
 
-def _free_address() -> tuple[str, int]:
+def free_port() -> int:
+    """A port of this machine that is free now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
-    return f"http://127.0.0.1:{port}", port
+        return port
+
+
+_WATCH = """
+import os, signal, sys, time
+groups = [int(line) for line in sys.stdin]
+for kind in (signal.SIGTERM, signal.SIGKILL):
+    for group in groups:
+        try:
+            os.killpg(group, kind)
+        except ProcessLookupError:
+            pass
+    time.sleep(5)
+"""
+"""Reads the parties' process groups until whoever started them is gone, however it ended, and then ends them."""
 
 
 class Processes:
-    """The parties' commands as processes of their own, with what they say in `<name>.log`; those that are killed are
-    started again.
+    """The parties' commands as processes of their own, with what they give in `<name>.out` and what they say in
+    `<name>.log`. Nothing that they start outlives this process, even if it is killed.
     """
 
     def __init__(self, folder: Path, tell: Tell) -> None:
@@ -174,15 +191,43 @@ class Processes:
         self.restarts = 0
 
     def __enter__(self) -> Processes:
+        self._watch = subprocess.Popen(  # noqa: S603 (our own words)
+            [sys.executable, "-c", _WATCH], stdin=subprocess.PIPE, text=True, start_new_session=True
+        )
         return self
 
-    def start(self, name: str, *command: str) -> None:
-        """Start a party."""
-        self._commands[name] = command
-        self._start(name)
-
     def __exit__(self, *_: object) -> None:
-        self._stop()
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            with contextlib.suppress(ProcessLookupError):  # what it started itself
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        with self._watch:
+            self._watch.kill()
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a party (again)."""
+        self._commands[name] = command
+        with (self._folder / f"{name}.out").open("ab") as out, (self._folder / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(  # noqa: S603 (our own command)
+                [sys.executable, "-m", "blindlabel.cli.main", *command],
+                stdout=out,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        print(self._running[name].pid, file=self._watch.stdin, flush=True)
+
+    def first_line(self, name: str) -> str:
+        """The first line that a party gives."""
+        while "\n" not in (said := (self._folder / f"{name}.out").read_text("utf-8")):
+            if self._running[name].poll() is not None:
+                raise OutsideError(f"The process of {name} did not start. {name}.log says more.")
+            time.sleep(0.05)
+        return said.partition("\n")[0]
 
     def is_running(self, name: str) -> bool:
         """Whether a process is at work, or was killed and shall go on."""
@@ -217,27 +262,7 @@ class Processes:
                 " again and goes on."
             )
             self.restarts += 1
-            self._start(name)
-
-    def _start(self, name: str) -> None:
-        with (self._folder / f"{name}.log").open("ab") as log:
-            self._running[name] = subprocess.Popen(  # noqa: S603 (our own command)
-                [sys.executable, "-m", "blindlabel.cli.main", *self._commands[name]],
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                env=os.environ.copy(),
-            )
-
-    def _stop(self) -> None:
-        for process in self._running.values():
-            process.send_signal(signal.SIGTERM)
-        for process in self._running.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            self.start(name, *self._commands[name])
 
 
 def _confirm(workspaces: list[Workspace], running: Processes, tell: Tell, standstill: _Standstill) -> None:

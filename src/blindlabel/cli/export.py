@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say, working_on
+from blindlabel.cli.output import JsonFlag, answer, result, result_json, say, working_on
 from blindlabel.cli.stores import DatabaseAddress, coordinator_at, is_coordinators, workspace_at
 from blindlabel.errors import InputError
 
@@ -54,11 +54,8 @@ def export(
         _written(truths_of_owner(workspace_at(folder)), format, to, json=json)
     else:
         count = write_ids(workspace_at(folder), to)
-        if json:
-            result_json({"file": str(to), "ids": count})
-        else:
-            result(str(to))
-            say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
+        answer(json, {"file": str(to), "ids": count}, [str(to)])
+        say(f"{count} ids. Whoever has this file and the labels knows which of your records match.")
 
 
 def _of_coordinator(coordinator: CoordinatorParty, named: str, format: str, to: Path, *, json: bool) -> None:

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -43,12 +43,12 @@ AS_LOG = ContextVar("as_log", default=False)
 """Whether what is said goes to the log, as lines of JSON."""
 
 
-def say(message: str = "", *, style: str | None = None, level: int = logging.INFO) -> None:
+def say(message: str = "", *, level: int = logging.INFO) -> None:
     """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
     if AS_LOG.get():
         _log(level, "said", {"sentence": message})
     else:
-        _console().print(message, style=style, markup=False, soft_wrap=True)
+        _console().print(message, markup=False, soft_wrap=True)
 
 
 def log_to_stderr(*, said: bool) -> None:
@@ -93,6 +93,15 @@ def result_json(document: Any) -> None:
     sys.stdout.write("\n")
 
 
+def answer(json: bool, document: Any, lines: Iterable[str]) -> None:
+    """The result of a command: its one JSON document, or these lines for a person."""
+    if json:
+        result_json(document)
+    else:
+        for line in lines:
+            result(line)
+
+
 def is_meant(question: str, option: str = "--yes") -> bool:
     """Ask a person yes or no. Where nobody can answer, the error names the option that says yes."""
     try:
@@ -129,21 +138,20 @@ class Phases:
     def __init__(self, bar: Progress, *, together: bool = False) -> None:
         self._bar, self._together = bar, together
         self._tasks: dict[str, TaskID] = {}
-        self._shares: dict[str, float] = {}
+        self.shares: dict[str, float] = {}
 
-    def show(self, phase: str, share: float, text: str = "") -> float:
-        """Show how far a phase is (0 to 1); returns the share that is shown."""
-        if self._shares.get(phase, 0.0) >= 1.0 > share and phase in self._tasks:
+    def show(self, phase: str, share: float, text: str = "") -> None:
+        """Show how far a phase is (0 to 1)."""
+        if self.shares.get(phase, 0.0) >= 1.0 > share and phase in self._tasks:
             self._bar.remove_task(self._tasks.pop(phase))
-            del self._shares[phase]
+            del self.shares[phase]
         if phase not in self._tasks:
             for other in () if self._together else self._tasks.values():
                 self._bar.update(other, visible=False)
             self._tasks[phase] = self._bar.add_task(phase, total=1.0)
-        self._shares[phase] = min(1.0, max(share, self._shares.get(phase, 0.0)))
-        shown = self._together or self._shares[phase] < 1.0
-        self._bar.update(self._tasks[phase], completed=self._shares[phase], visible=shown, description=text or phase)
-        return self._shares[phase]
+        self.shares[phase] = min(1.0, max(share, self.shares.get(phase, 0.0)))
+        shown = self._together or self.shares[phase] < 1.0
+        self._bar.update(self._tasks[phase], completed=self.shares[phase], visible=shown, description=text or phase)
 
 
 _SAID_EVERY = 0.5
@@ -161,22 +169,13 @@ def reporting(workspace: Workspace) -> Iterator[Report]:
         def report(phase: str, share: float, detail: str = "") -> None:
             nonlocal told, last
             text, now = f"{phase} · {detail}" if detail else phase, time.monotonic()
-            share = shown.show(phase, share, text)
+            shown.show(phase, share, text)
+            share = shown.shares[phase]
             if phase != told or share >= 1.0 or now - last > _SAID_EVERY:
                 workspace.say(phase, share, text)
                 told, last = phase, now
 
         yield report
-
-
-def phases(bar: Progress) -> Callable[[str, float], None]:
-    """Shows each phase of some work on a line of its own."""
-    shown = Phases(bar, together=True)
-
-    def show(phase: str, share: float) -> None:
-        shown.show(phase, share)
-
-    return show
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from blindlabel.cli.audit import owner_audit
 from blindlabel.cli.output import (
     AS_LOG,
     JsonFlag,
+    answer,
     is_meant,
     log_happened,
     log_to_stderr,
@@ -42,7 +43,6 @@ from blindlabel.cli.owner_looking import (
     table,
 )
 from blindlabel.cli.owner_questions import annotators, log_app, questions_app
-from blindlabel.cli.rekeying import owner_rekey
 from blindlabel.cli.stores import (
     Authority,
     ClientCertificate,
@@ -51,6 +51,7 @@ from blindlabel.cli.stores import (
     Unasked,
     Via,
     WorkspaceFolder,
+    owner_rekey,
     passphrase,
     workspace_at,
 )
@@ -333,11 +334,9 @@ def annotate(
     """
     from blindlabel.cli.serving import annotate as open_app
 
-    where: dict[str, Any] = {"port": port, "browsers": browsers, "address": address, "host": host, "header": header}
-    if address and port is None and not host.startswith("/"):
-        where["port"] = 8471
-    if proxy:
-        where["proxies"] = tuple(proxy)
+    served_at = 8471 if address and port is None and not host.startswith("/") else port
+    where: dict[str, Any] = {"port": served_at, "browsers": browsers, "address": address, "host": host}
+    where |= {"header": header} | ({"proxies": tuple(proxy)} if proxy else {})
     open_app(at, browser=not no_browser and not address, run=run, **where)
 
 
@@ -409,11 +408,15 @@ def run(
     said = Reaching(via, ca, proxy, client_certificate, insecure)
     with workspace.locked_for("owner run"), reporting(workspace) as report:
         working, patience = Working(workers, cluster=cluster), 4.0 if once else 30.0
-        with _party(workspace, said, working, report, patience) as owner, _kept_reason(workspace):
-            if hand_in:
-                look({task.record: task.question for task in open_tasks(workspace) if task.question is not None})
-                workspace.hand_in()
-            over = take_turns(owner, source, once=once, tell=say)
+        with _party(workspace, said, working, report, patience) as owner:
+            try:
+                if hand_in:
+                    look({task.record: task.question for task in open_tasks(workspace) if task.question is not None})
+                    workspace.hand_in()
+                over = take_turns(owner, source, once=once, tell=say)
+            except (InputError, OutsideError) as error:  # the web app says why it stopped
+                workspace.say("stopped", 0.0, str(error))
+                raise
     if over:
         say(f"The study is over. Write the ground truth with `blindlabel export {at}`.")
     elif once:
@@ -437,16 +440,6 @@ def _tell_news(workspace: Workspace, happened: Happened) -> None:
     elif happened.what == "handed in" and happened.facts["questions"]:
         asked = with_noun(int(str(happened.facts["questions"])), "question", "questions")
         say(f"Round {happened.facts['round']} is handed in, with {asked}.")
-
-
-@contextmanager
-def _kept_reason(workspace: Workspace) -> Iterator[None]:
-    """Keep the reason why `owner run` stopped where the web app reads it."""
-    try:
-        yield
-    except (InputError, OutsideError) as error:
-        workspace.say("stopped", 0.0, str(error))
-        raise
 
 
 def _say_what_to_carry(workspace: Workspace) -> None:
@@ -509,11 +502,8 @@ def pilot(
 
     workspace = workspace_at(at)
     level = take_pilot(workspace, suggester_for(workspace), known)
-    if json:
-        result_json({"pairs": level.pairs, "shift": level.shift})
-    else:
-        result(f"Set by {level.pairs} pairs: {level.in_words}")
-        say(level.sentence)
+    answer(json, {"pairs": level.pairs, "shift": level.shift}, [f"Set by {level.pairs} pairs: {level.in_words}"])
+    say(level.sentence)
 
 
 @app.command("delete")

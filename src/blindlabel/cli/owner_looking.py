@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say, with_noun, working_on
+from blindlabel.cli.output import JsonFlag, answer, result, result_json, say, with_noun, working_on
 from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.errors import InputError
 
@@ -60,11 +60,7 @@ def check(
     agreed = agreement_in(agreement)
     with working_on(f"reading {table.name}"):
         fit = fit_of(agreed, TableOptions(table, id_column, columns_given(column), encoding, delimiter))
-    if json:
-        result_json(asdict(fit))
-    else:
-        for line in fit.lines(agreed):
-            result(line)
+    answer(json, asdict(fit), fit.lines(agreed))
     if not fit.fits:
         raise typer.Exit(1)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, result, result_json, say
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
@@ -68,11 +68,8 @@ def export_questions(
     count = write_folder(to, workspace.name, workspace.agreement, questions_asked(workspace))
     if log:
         (to / "log.csv").write_text(visits_as_csv(workspace), "utf-8")
-    if json:
-        result_json({"folder": str(to), "owner": workspace.name, "questions": count})
-    else:
-        result(str(to))
-        say(f"{count:,} questions of {workspace.name} written. They and the log say something about your records.")
+    answer(json, {"folder": str(to), "owner": workspace.name, "questions": count}, [str(to)])
+    say(f"{count:,} questions of {workspace.name} written. They and the log say something about your records.")
 
 
 @questions_app.command("suggest")
@@ -114,10 +111,8 @@ def import_(
     from blindlabel.parties.questions import take_in_folder
 
     taken = take_in_folder(workspace_at(at), folder)
-    if json:
-        result_json(asdict(taken))
-        return
-    result(f"round {taken.round}: {taken.saved} saved, {len(taken.drafts)} drafts, {len(taken.missing)} without a file")
+    counts = f"{taken.saved} saved, {len(taken.drafts)} drafts, {len(taken.missing)} without a file"
+    answer(json, asdict(taken), [f"round {taken.round}: {counts}"])
     for record, wrong in taken.drafts.items():
         say(f"{record} has an error and is kept as a draft: {wrong}")
     if taken.unknown:

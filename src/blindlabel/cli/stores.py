@@ -1,15 +1,17 @@
 """How commands open a coordinator's folder or an owner's workspace, with the passphrase over the keys in it, and the
-options that say what to open.
+options that say what to open; and `owner rekey` and `coordinator rekey`, which put the keys under another passphrase.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from blindlabel.cli.output import say, with_noun
 from blindlabel.errors import InputError, reason
 
 if TYPE_CHECKING:
@@ -108,3 +110,32 @@ def agreement_in(file: Path) -> Agreement:
     from blindlabel.storage.secret_files import read_invitation
 
     return invited_to(read_invitation(file)) if file.suffix == ".invitation" else read_agreement(file)
+
+
+def owner_rekey(*, at: WorkspaceFolder) -> None:
+    """Put all secret keys of the workspace under the passphrase in BLINDLABEL_NEW_PASSPHRASE (or in the file that
+    BLINDLABEL_NEW_PASSPHRASE_FILE names); without it, keys in clear under the one in BLINDLABEL_PASSPHRASE. Stop what
+    is running there first. If it is interrupted, run it again.
+    """
+    with workspace_at(at).locked_for("owner rekey"):
+        _rekey(at.glob("*.key"))
+
+
+def coordinator_rekey(*, at: Home) -> None:
+    """Put all secret keys of the coordinator under the passphrase in BLINDLABEL_NEW_PASSPHRASE (or in the file that
+    BLINDLABEL_NEW_PASSPHRASE_FILE names); without it, keys in clear under the one in BLINDLABEL_PASSPHRASE. Stop the
+    server first. If it is interrupted, run it again.
+    """
+    _rekey((at / "keys").rglob("*.key"))
+
+
+def _rekey(files: Iterable[Path]) -> None:
+    from blindlabel.storage.secret_files import put_under
+
+    before = passphrase()
+    new = passphrase(NEW_PASSPHRASE) or before
+    if not new:
+        raise InputError(f"Set {NEW_PASSPHRASE} or {PASSPHRASE}, or one of them with _FILE, to the passphrase.")
+    changed = [put_under(path, new, before) for path in sorted(files)]
+    say(f"{with_noun(len(changed), 'file', 'files')} with secret keys, {sum(changed):,} put under the passphrase now.")
+    say("Whoever starts something here needs it from now on. Earlier backups stay as they were.")

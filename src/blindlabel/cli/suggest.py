@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, say
 from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
 from blindlabel.errors import InputError
 
@@ -79,10 +79,8 @@ def suggest(
     found = [
         {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, own, variants)} for row in positions
     ]
-    if json:
-        result_json({"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found})
-        return
-    result("\n\n".join("\n".join(_lines(one)) for one in found))
+    document = {"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found}
+    answer(json, document, ["\n\n".join("\n".join(_lines(one)) for one in found)])
     say(Level().sentence)
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, phases, progress_bar, result, result_json, say
-from blindlabel.cli.stores import agreement_in
+from blindlabel.cli.output import JsonFlag, Phases, answer, progress_bar, result, result_json, say
+from blindlabel.cli.stores import agreement_in, read_agreement
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def check(
     attributes: Annotated[
         str | None, Option(help="The records' attributes, separated by commas. Default: any.")
     ] = None,
-    needle: Annotated[int, Option(min=1, help="Longest needle that the agreement encodes.")] = 16,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     agreement: Annotated[
@@ -122,13 +121,12 @@ def check(
     """Check questions: errors and warnings with line, column, and what to do. The exit code is 1 if there is an
     error.
     """
-    from blindlabel.language import Limits, render
+    from blindlabel.language import render
     from blindlabel.parties.questions import check_by_default, check_question
 
     names = attribute_list(attributes)
-    limits = Limits(needle_length=needle)
     recipe = recipe_given(prepare, types)
-    read: Callable[[str], Question] = partial(check_by_default, attributes=names, limits=limits, recipe=recipe)
+    read: Callable[[str], Question] = partial(check_by_default, attributes=names, recipe=recipe)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
     documents = []
@@ -191,15 +189,15 @@ def try_(
     asked = _usable(name, source, agreed, table.attributes, recipe).usable()
     prepared = recipe.rows(table, table.attributes)
     with progress_bar() as bar:
-        working = Working(workers, phases(bar))
+        working = Working(workers, Phases(bar, together=True).show)
         answers = ask(chosen, [asked], prepared, table.attributes, lowered=recipe.lowered, working=working)[0]
-    if json:
-        pairs = [{"id": own, "answer": bool(answer)} for own, answer in zip(table.ids, answers, strict=True)]
-        result_json({"engine": engine, "answers": pairs})
-        return
+    pairs = [{"id": own, "answer": bool(yes)} for own, yes in zip(table.ids, answers, strict=True)]
     width = max(len(own) for own in table.ids)
-    for own, answer, record in zip(table.ids, answers, prepared, strict=True):
-        result(f"{'yes' if answer else 'no ':<3}  {own:<{width}}  {_brief(record.whole)}")
+    shown = (
+        f"{'yes' if yes else 'no ':<3}  {own:<{width}}  {_brief(record.whole)}"
+        for own, yes, record in zip(table.ids, answers, prepared, strict=True)
+    )
+    answer(json, {"engine": engine, "answers": pairs}, shown)
     say(f"{int(answers.sum())} of {len(table)} records: yes ({engine} engine).")
 
 
@@ -244,10 +242,12 @@ def explain(
     from blindlabel.engines.interface import EngineError
     from blindlabel.engines.registry import rules_named
     from blindlabel.language import Limits
+    from blindlabel.parties.accounting import account_of
     from blindlabel.parties.questions import terms_by_default
 
     if question.endswith(".toml"):
-        _explain_agreement(Path(question), json=json)
+        account = account_of(read_agreement(Path(question)))
+        answer(json, account.to_json(), account.lines())
         return
     name, source = question_source(question)
     agreed = None if agreement is None else agreement_in(agreement)
@@ -261,12 +261,8 @@ def explain(
         plan = rules_named(engine).explain(terms, asked)
     except EngineError as problem:
         raise InputError(str(problem)) from problem
-    if json:
-        result_json({"asks": checked.explain(), "plan": None if plan is None else asdict(plan)})
-        return
-    result(checked.explain())
-    for line in _lines(plan) if plan is not None else ():
-        result(line)
+    document = {"asks": checked.explain(), "plan": None if plan is None else asdict(plan)}
+    answer(json, document, [checked.explain(), *(() if plan is None else _lines(plan))])
 
 
 def _lines(plan: Explained) -> Iterator[str]:
@@ -278,15 +274,3 @@ def _lines(plan: Explained) -> Iterator[str]:
     yield f"a label is wrong with probability {ceil(plan.wrong * 1e8) / 1e8:.2g} at most"
     sizes = ", ".join(f"{what} {count / 1e6:,.1f} MB" for what, count in plan.bytes.items())
     yield f"a round of such questions: about {plan.seconds:,.1f} s of one core; {sizes}"
-
-
-def _explain_agreement(file: Path, *, json: bool) -> None:
-    from blindlabel.cli.stores import read_agreement
-    from blindlabel.parties.accounting import account_of
-
-    account = account_of(read_agreement(file))
-    if json:
-        result_json(account.to_json())
-        return
-    for line in account.lines():
-        result(line)

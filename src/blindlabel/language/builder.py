@@ -17,16 +17,17 @@ from blindlabel.language.functions import PREDICATES
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import View
 from blindlabel.language.signatures import CaseRule, Clear
+from blindlabel.language.tree import NOWHERE
 
 
 class FormulaTooLarge(Exception):
-    """The question goes past a limit only once its variables are filled in. `code` is the diagnostic's."""
+    """The question goes past a limit only once its variables are filled in, in the expression at `span`. `code` is the
+    diagnostic's.
+    """
 
     def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
+        self.code, self.message, self.hint, self.span = code, message, hint, NOWHERE
 
 
 _NODES_PER_PREDICATE = 64

@@ -54,6 +54,7 @@ _MOST_WORK = 1 << 26
 """Values that are worked out for one table, over all nodes of its formula."""
 _WIDEST_LINE = 100
 
+_Leaf = TypeVar("_Leaf")
 V = TypeVar("V", bound=Hashable)
 """What a table is about: predicates for people, what is asked of encrypted records for an engine."""
 
@@ -204,19 +205,7 @@ def _alternatives(
     leaves: Sequence[frozenset[Atom]], table: TruthTable
 ) -> tuple[list[list[frozenset[Atom]]], TruthTable]:
     """Groups of leaves of which any one is as good as another or as both, and the table over these groups."""
-    groups = [[leaf] for leaf in leaves]
-    place = 0
-    while place < len(groups):
-        other = place + 1
-        while other < len(groups):
-            both = _halves(table, place, other)
-            if (both[0, 1] == both[1, 0]).all() and (both[0, 1] == both[1, 1]).all():
-                groups[place] += groups.pop(other)
-                table = where(table, other, False)
-            else:
-                other += 1
-        place += 1
-    return groups, table
+    return _merged([[leaf] for leaf in leaves], table, holds=False)
 
 
 _Sum = tuple[Mapping[Formula, int], int | None]
@@ -370,19 +359,26 @@ def relevant(leaves: Sequence[frozenset[V]], table: TruthTable) -> tuple[list[fr
 
 def joined_by_meaning(leaves: Sequence[frozenset[V]], table: TruthTable) -> tuple[list[frozenset[V]], TruthTable]:
     """Leaves that matter only where both hold become one."""
-    kept = list(leaves)
-    place = 0
-    while place < len(kept):
+    kept, table = _merged([[leaf] for leaf in leaves], table, holds=True)
+    return [frozenset[V]().union(*group) for group in kept], table
+
+
+def _merged(groups: list[list[_Leaf]], table: TruthTable, *, holds: bool) -> tuple[list[list[_Leaf]], TruthTable]:
+    """Groups of which it only matters whether all of them hold (`holds`), or whether any does, joined; and the table
+    over these.
+    """
+    place, alone = 0, int(not holds)
+    while place < len(groups):
         other = place + 1
-        while other < len(kept):
+        while other < len(groups):
             both = _halves(table, place, other)
-            if (both[0, 1] == both[0, 0]).all() and (both[1, 0] == both[0, 0]).all():
-                table = where(table, other, True)
-                kept[place] |= kept.pop(other)
+            if (both[0, 1] == both[1, 0]).all() and (both[0, 1] == both[alone, alone]).all():
+                groups[place] += groups.pop(other)
+                table = where(table, other, holds)
             else:
                 other += 1
         place += 1
-    return kept, table
+    return groups, table
 
 
 def joined(leaves: Sequence[frozenset[V]], combinations: Iterable[int]) -> list[frozenset[V]]:

@@ -158,12 +158,8 @@ class _Check:
 
     def chain(self, node: tree.Operation) -> ValueKind | None:
         wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
-        reason = {
-            "&": "& joins Booleans",
-            "|": "| joins Booleans",
-            "+": "+ adds numbers and Booleans",
-            "*": "* multiplies numbers and Booleans",
-        }[node.operator]
+        does = {"+": "adds numbers and", "*": "multiplies numbers and"}.get(node.operator, "joins")
+        reason = f"{node.operator} {does} Booleans"
         kinds = [self.expect(self.kind(operand), wanted, operand, "wrong-type", reason) for operand in node.operands]
         if any(kind is None for kind in kinds):
             return None
@@ -198,7 +194,8 @@ class _Check:
             self.error("unknown-function", f"There is no function {node.function}.", node.name_span, hint)
             return None
         if len(kinds) != len(function.parameters):
-            message = f"{function.name} takes {_arguments(len(function.parameters))}, not {len(kinds)}."
+            wanted = len(function.parameters)
+            message = f"{function.name} takes {wanted} argument{'s' * (wanted != 1)}, not {len(kinds)}."
             self.error("wrong-number-of-arguments", message, node.span, f"Write {function.signature}.")
             return None
         if function.name == "choose":
@@ -309,19 +306,13 @@ class _Check:
         cases = {leaf.case for leaf in text.leaves if isinstance(leaf, View)}
         if not cases or any(isinstance(leaf, str) for leaf in text.leaves):
             return
-        for needle in needles:
-            if cases == {"lower"} and words.has_paired_upper(needle):
-                message = (
-                    f"{_quoted(needle)} has capital letters, but the text is in lower case, so {predicate.name} is"
-                    " never true."
-                )
-                self.warning("impossible-needle", message, span, f"Write {_quoted(words.lower(needle))}.")
-            elif cases == {"upper"} and not lowered and words.has_paired_lower(needle):
-                message = (
-                    f"{_quoted(needle)} has small letters, but the text is in upper case, so {predicate.name} is never"
-                    " true."
-                )
-                self.warning("impossible-needle", message, span, f"Write {_quoted(words.upper(needle))}.")
+        wrong = {"lower": ("capital", words.lower), "upper": ("small", words.upper)}
+        for case, (letters, changed) in wrong.items():
+            for needle in needles if cases == {case} and not (case == "upper" and lowered) else ():
+                if (meant := changed(needle)) != needle:
+                    never = f"but the text is in {case} case, so {predicate.name} is never true."
+                    message = f"{_quoted(needle)} has {letters} letters, {never}"
+                    self.warning("impossible-needle", message, span, f"Write {_quoted(meant)}.")
 
     def expect(
         self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
@@ -353,10 +344,6 @@ def _quoted(text: str) -> str:
     return f'"{shown}"'
 
 
-def _arguments(count: int) -> str:
-    return "1 argument" if count == 1 else f"{count} arguments"
-
-
 def _forms(recipe: NeedleRecipe, view: View, needle: str, use: NeedleUse) -> frozenset[str]:
     """What a needle looks like in a view of prepared records."""
     forms = recipe.forms(view.attribute, needle, use)
@@ -367,7 +354,7 @@ def _with_needles(node: tree.Expression, needles: Mapping[tuple[int, int], str])
     """The expression with the needles as they are looked for."""
     if isinstance(node, tree.Call):
         arguments = tuple(
-            tree.Text(needles[id(node), place], one.span)
+            tree.Text(needles[id(node), place], span=one.span)
             if (id(node), place) in needles
             else _with_needles(one, needles)
             for place, one in enumerate(node.arguments)

@@ -83,16 +83,8 @@ def render(diagnostic: Diagnostic, source: str, name: str = "question") -> str:
 
 def _visible(line: str) -> str:
     """Control characters, which would move the cursor or be lost, as one visible character each."""
-    return "".join(
-        (
-            " "
-            if character == "\t"
-            else character
-            if character.isprintable() or character == " "
-            else "\N{REPLACEMENT CHARACTER}"
-        )
-        for character in line
-    )
+    shown = line.replace("\t", " ")
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in shown)
 
 
 # Syntax errors
@@ -153,12 +145,11 @@ def unexpected(piece: list[Token], position: int, accepted: frozenset[str], span
         return _wrong("A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
     if token.type in ("AND", "OR", "SAME") and previous.type == token.type:
         return _wrong(f"{previous}{token} is not needed.", span, f"Write a single {previous}.")
-    if token.type == "ASSIGN" and previous.type == "NOT":
+    followed = position + 1 < len(piece) and piece[position + 1].type == "ASSIGN"
+    if (token.type == "ASSIGN" and previous.type == "NOT") or (token.type == "NOT" and followed):
         return _wrong("There is no !=.", span, "Write !(a == b).")
     if token.type == "ASSIGN":
         return _wrong("Only a variable at the start of a statement can be assigned to.", span, "To compare, write ==.")
-    if token.type == "NOT" and position + 1 < len(piece) and piece[position + 1].type == "ASSIGN":
-        return _wrong("There is no !=.", span, "Write !(a == b).")
     if previous.type == "NAME" and "LPAR" in accepted and len(accepted) == 1:
         hint = _habit(previous) or f"Variables start with $: ${previous}. Texts stand in double quotes."
         if str(previous) in FUNCTIONS:

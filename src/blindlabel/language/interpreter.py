@@ -83,13 +83,10 @@ def text(value: Value) -> str:
 def _call(name: str, arguments: list[Value]) -> Value:
     if name == "choose":
         condition, chosen, other = arguments
-        if isinstance(chosen, Record) and isinstance(other, Record):
-            return chosen if condition else other
-        if isinstance(chosen, (str, Record)):
-            return text(chosen) if condition else text(other)
-        if isinstance(chosen, bool) and isinstance(other, bool):
-            return chosen if condition else other
-        return number(chosen) if condition else number(other)
+        taken = chosen if condition else other
+        if type(chosen) is type(other):
+            return taken
+        return text(taken) if isinstance(chosen, (str, Record)) else number(taken)
     if name in ("lower", "upper"):
         convert, value = CASES[name], arguments[0]
         if isinstance(value, Record):

@@ -8,7 +8,7 @@ several mistakes are reported at once.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -151,14 +151,8 @@ def _escape_errors(token: Token) -> list[Diagnostic]:
     found = []
     for match in _ESCAPE.finditer(token, 1, len(token) - 1):
         escape = match.group(1)
-        place = Span(
-            span.start + match.start(),
-            span.start + match.end(),
-            span.line,
-            span.column + match.start(),
-            span.line,
-            span.column + match.end(),
-        )
+        at, to = match.span()
+        place = Span(span.start + at, span.start + to, span.line, span.column + at, span.line, span.column + to)
         if len(escape) == 1 and escape not in _ESCAPES:
             hint = r"Known are \", \\, \n, \t and \uXXXX; for a backslash itself write \\."
             found.append(error("bad-escape", f"\\{escape} means nothing in a text.", place, hint))
@@ -187,65 +181,53 @@ def _depth(expression: tree.Expression) -> int:
     return deepest
 
 
-@dataclass(frozen=True)
-class _Bracketed:
-    """An expression in brackets: its span includes the brackets, and it does not merge into a chain around it."""
-
-    inner: tree.Expression
-    span: Span
-
-
-def _plain(node: Any) -> tree.Expression:
-    inner: tree.Expression = node.inner if isinstance(node, _Bracketed) else node
-    return inner
-
-
 class _Builder(Transformer[Token, Any]):
     """Builds our nodes as the parser reduces its rules."""
 
     def assign(self, parts: list[Any]) -> tree.Assign:
         variable, _, value = parts
-        name_span = span_of(variable)
-        return tree.Assign(str(variable)[1:], _plain(value), _join(name_span, value.span), name_span)
+        place = span_of(variable)
+        return tree.Assign(str(variable)[1:], value, span=_join(place, value.span), name_span=place)
 
     def give(self, parts: list[Any]) -> tree.Return:
         keyword, value = parts
-        return tree.Return(_plain(value), _join(span_of(keyword), value.span))
+        return tree.Return(value, span=_join(span_of(keyword), value.span))
 
     def chain(self, parts: list[Any]) -> tree.Operation:
-        operands = tuple(_plain(part) for part in parts[::2])
-        return tree.Operation(str(parts[1]), operands, _join(parts[0].span, parts[-1].span))  # type: ignore[arg-type]  # the grammar admits only these
+        operator: Any = str(parts[1])  # the grammar admits only ours
+        return tree.Operation(operator, tuple(parts[::2]), span=_join(parts[0].span, parts[-1].span))
 
     def compare(self, parts: list[Any]) -> tree.Compare:
         left, operator, right = parts
-        return tree.Compare(str(operator), _plain(left), _plain(right), _join(left.span, right.span))  # type: ignore[arg-type]  # as above
+        known: Any = str(operator)  # as above
+        return tree.Compare(known, left, right, span=_join(left.span, right.span))
 
     def negate(self, parts: list[Any]) -> tree.Not:
-        return tree.Not(_plain(parts[1]), _join(span_of(parts[0]), parts[1].span))
+        return tree.Not(parts[1], span=_join(span_of(parts[0]), parts[1].span))
 
     def attribute(self, parts: list[Any]) -> tree.Attribute:
         record, name, last = parts[0], parts[2], parts[-1]
         text = unescape(name) if name.type == "TEXT" else str(name)
-        return tree.Attribute(_plain(record), text, _join(record.span, span_of(last)), span_of(name))
+        return tree.Attribute(record, text, span=_join(record.span, span_of(last)), name_span=span_of(name))
 
     def text(self, parts: list[Token]) -> tree.Text:
-        return tree.Text(unescape(parts[0]), span_of(parts[0]))
+        return tree.Text(unescape(parts[0]), span=span_of(parts[0]))
 
     def number(self, parts: list[Token]) -> tree.Number:
         digits = str(parts[0])
         # A number beyond every limit is refused later; reading it must not take long.
-        return tree.Number(Fraction(digits) if len(digits) < 1000 else Fraction(0), span_of(parts[0]))
+        return tree.Number(Fraction(digits) if len(digits) < 1000 else Fraction(0), span=span_of(parts[0]))
 
     def truth(self, parts: list[Token]) -> tree.Boolean:
-        return tree.Boolean(parts[0].type == "TRUE", span_of(parts[0]))
+        return tree.Boolean(parts[0].type == "TRUE", span=span_of(parts[0]))
 
     def variable(self, parts: list[Token]) -> tree.Variable:
-        return tree.Variable(str(parts[0])[1:], span_of(parts[0]))
+        return tree.Variable(str(parts[0])[1:], span=span_of(parts[0]))
 
     def call(self, parts: list[Any]) -> tree.Call:
         name, last = parts[0], parts[-1]
-        arguments = tuple(_plain(part) for part in parts[2:-1:2])
-        return tree.Call(str(name), arguments, span_of(name, last), span_of(name))
+        return tree.Call(str(name), tuple(parts[2:-1:2]), span=span_of(name, last), name_span=span_of(name))
 
-    def brackets(self, parts: list[Any]) -> _Bracketed:
-        return _Bracketed(_plain(parts[1]), span_of(parts[0], parts[2]))
+    def brackets(self, parts: list[Any]) -> tree.Expression:
+        inner: tree.Expression = replace(parts[1], span=span_of(parts[0], parts[2]))
+        return inner

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from blindlabel.errors import InputError
 from blindlabel.language import checker, parser, tree
+from blindlabel.language.builder import FormulaTooLarge
 from blindlabel.language.chain import Chain, chain_of, table_of
 from blindlabel.language.diagnostics import Diagnostic, error, render, warning
 from blindlabel.language.formatter import format_question
@@ -20,7 +21,7 @@ from blindlabel.language.in_words import chain_in_words
 from blindlabel.language.interpreter import interpret
 from blindlabel.language.limits import Limits
 from blindlabel.language.record import Record
-from blindlabel.language.rewriting import RewritingError, Rewritten, rewritten
+from blindlabel.language.rewriting import Rewritten, rewritten
 from blindlabel.language.signatures import NeedleRecipe
 from blindlabel.language.tree import Tree
 
@@ -84,7 +85,7 @@ class Question:
             try:
                 made = rewritten(read, self.limits)
                 found += constant_warning(read, made.formula)
-            except RewritingError as problem:
+            except FormulaTooLarge as problem:
                 found.append(error(problem.code, problem.message, problem.span, problem.hint))
         found.sort(key=lambda one: (one.span.start, one.severity))
         formula = None if made is None else made.formula

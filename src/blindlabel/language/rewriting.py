@@ -58,14 +58,6 @@ _Source = Union[TextSource, Fraction]
 _Found = TypeVar("_Found")
 
 
-class RewritingError(FormulaTooLarge):
-    """A limit was passed while rewriting the expression at `span`."""
-
-    def __init__(self, cause: FormulaTooLarge, span: tree.Span) -> None:
-        super().__init__(cause.code, cause.message, cause.hint)
-        self.span = span
-
-
 @dataclass(frozen=True)
 class Rewritten:
     """The formula of a question, and the sums that were compared with a least number, as they were written: the formula
@@ -77,13 +69,14 @@ class Rewritten:
 
 
 def rewritten(question: tree.Tree, limits: Limits) -> Rewritten:
-    """The formula of a checked question. Raises `RewritingError` if it grows past the limits."""
+    """The formula of a checked question. Raises `FormulaTooLarge` if it grows past the limits."""
     rewriting = Rewriting(limits)
     for statement in question.statements:
         try:
             value = rewriting.value(statement.value)
         except FormulaTooLarge as problem:
-            raise RewritingError(problem, statement.value.span) from problem
+            problem.span = statement.value.span
+            raise
         if isinstance(statement, tree.Return):
             return Rewritten(rewriting.formula(value), tuple(rewriting.sums))
         rewriting.variables[statement.name] = value
@@ -180,14 +173,8 @@ class Rewriting:
         weights = difference.weights
         if node.operator == ">=":
             self.sums.append((weights, bound))
-            return self.build.count(weights, bound, None)
-        if node.operator == "<=":
-            return self.build.count(weights, None, bound)
-        if node.operator == "==":
-            return self.build.count(weights, bound, bound)
-        if node.operator == ">":
-            return self.build.count(weights, bound, None, open_ends=True)
-        return self.build.count(weights, None, bound, open_ends=True)
+        low, high = (None if side in node.operator else bound for side in "<>")
+        return self.build.count(weights, low, high, open_ends=node.operator in ("<", ">"))
 
     # -- calls
 

@@ -30,105 +30,105 @@ NOWHERE = Span(0, 0, 1, 1, 1, 1)
 
 
 @dataclass(frozen=True)
-class Text:
+class _Written:
+    """Something that was written somewhere."""
+
+    span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class _Named(_Written):
+    """The same, with a name that stands somewhere in it."""
+
+    name_span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Text(_Written):
     """A string in double quotes, escapes resolved."""
 
     value: str
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(_Written):
     """An integer or decimal, kept exact."""
 
     value: Fraction
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Boolean:
+class Boolean(_Written):
     """`true` or `false`."""
 
     value: bool
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Variable:
+class Variable(_Written):
     """`$name`; the name is kept without the dollar sign."""
 
     name: str
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Attribute:
+class Attribute(_Named):
     """`record.name` or `record["name"]`."""
 
     record: Expression
     name: str
-    span: Span = field(default=NOWHERE, compare=False)
-    name_span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(_Named):
     """`function(argument, …)`."""
 
     function: str
     arguments: tuple[Expression, ...]
-    span: Span = field(default=NOWHERE, compare=False)
-    name_span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Not:
+class Not(_Written):
     operand: Expression
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 Operator = Literal["&", "|", "+", "*"]
 
 
 @dataclass(frozen=True)
-class Operation:
+class Operation(_Written):
     """Two or more operands joined by the same operator."""
 
     operator: Operator
     operands: tuple[Expression, ...]
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 Comparison = Literal[">=", ">", "<=", "<", "=="]
 
 
 @dataclass(frozen=True)
-class Compare:
+class Compare(_Written):
     operator: Comparison
     left: Expression
     right: Expression
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 Expression = Union[Text, Number, Boolean, Variable, Attribute, Call, Not, Operation, Compare]
 
 
 @dataclass(frozen=True)
-class Assign:
+class Assign(_Named):
     """`$name = value`."""
 
     name: str
     value: Expression
-    span: Span = field(default=NOWHERE, compare=False)
-    name_span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
-class Return:
+class Return(_Written):
     """`ret value`."""
 
     value: Expression
-    span: Span = field(default=NOWHERE, compare=False)
 
 
 Statement = Union[Assign, Return]

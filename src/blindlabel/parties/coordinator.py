@@ -23,7 +23,7 @@ from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.accounting import account_of
 from blindlabel.parties.joining import signed_by
 from blindlabel.protocol import agreement as agreements
-from blindlabel.protocol import comparing, enriched, leaving, messages, rounds
+from blindlabel.protocol import blocking, comparing, leaving, messages, rounds
 from blindlabel.protocol import coordinator_rules as rules
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
@@ -258,7 +258,7 @@ class CoordinatorParty:
                 for name, facts in self.load(study).state.owners.items()
                 for peer, blob in facts.blinded.items()
             }
-            self._apply(study, lambda agreement, state: enriched.choose(agreement, state, lists, self._draw))
+            self._apply(study, lambda agreement, state: blocking.chooses(agreement, state, lists, self._draw))
         elif todo.kind == "read":
             self._read(study, todo)
         else:

@@ -29,7 +29,7 @@ from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.invitation import Invitation, join_proof, token_hash
+from blindlabel.protocol.invitation import Invitation, proved_join, token_hash
 from blindlabel.protocol.letters import public_of
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.records.preparation import WHOLE, check_lengths, named_rows, sentence_about_cuts
@@ -136,11 +136,14 @@ def invited_to(invitation: Invitation) -> Agreement:
 def _join_body(
     agreement: Agreement, invitation: Invitation, records: int, identity: Identity, token: str
 ) -> messages.Join:
-    envelope_key, signing_key = identity.public.envelope_key.hex(), identity.public.signing_key.hex()
-    code, hashed = bytes.fromhex(invitation.code), token_hash(token)
-    proof = join_proof(code, agreement.hash, invitation.owner, records, envelope_key, signing_key, hashed)
-    return messages.Join(
-        records=records, envelope_key=envelope_key, signing_key=signing_key, token_hash=hashed, proof=proof
+    return proved_join(
+        bytes.fromhex(invitation.code),
+        agreement.hash,
+        invitation.owner,
+        records=records,
+        envelope_key=identity.public.envelope_key.hex(),
+        signing_key=identity.public.signing_key.hex(),
+        token_hash=token_hash(token),
     )
 
 

@@ -36,7 +36,7 @@ from blindlabel.protocol.shape import COORDINATOR, Label, Name, Shape, canonical
 from blindlabel.records import preparation as preparing
 from blindlabel.records.preparation import Recipe
 from blindlabel.records.types import TYPES, Conventions
-from blindlabel.settings import REQUIRED, Declared, Setting, declared, taken
+from blindlabel.settings import Declared, Setting, declared, taken
 
 VERSION = 2
 LARGEST_FILE = 4 * 2**20
@@ -57,18 +57,6 @@ class Preparation(Conventions):
         dict[Label, Label],
         Setting(f"Types of attributes: {', '.join(TYPES)} (where none is named).", example='telephone = "telephone"'),
     ] = field(default_factory=dict)
-    country: Annotated[
-        str, Setting('Telephones: the country code of numbers written without one, as "1" or "49"; empty: none.')
-    ] = Conventions.country
-    day_first: Annotated[
-        bool, Setting("Dates: 3/4/2014 is the third of April. With dots the day always comes first.")
-    ] = Conventions.day_first
-    first_year: Annotated[
-        int, Setting("Dates and years: one of two digits lies in the hundred years from this one on.", 1000, 2900)
-    ] = Conventions.first_year
-    decimal_comma: Annotated[bool, Setting("Numbers: 1,299 is a little more than one, and 1.299 a thousand.")] = (
-        Conventions.decimal_comma
-    )
     too_long: Annotated[
         Literal["refuse", "cut"], Setting('A text beyond the lengths below is refused ("refuse") or shortened ("cut").')
     ] = "refuse"
@@ -360,24 +348,10 @@ def to_text(agreement: Agreement) -> str:
     return "\n".join(parts)
 
 
-def settings_table() -> str:
-    """Every setting as a row of a Markdown table: name, default, range, sentence."""
-    rows = ["| setting | default | range | meaning |", "|---|---|---|---|"]
-    rows += [_row("", found) for found in declared(Agreement)]
-    rows += [_row(f"{name}.", found) for name, kind in _sections().items() for found in declared(kind)]
-    return "\n".join(rows) + "\n"
-
-
 def _sections() -> dict[str, Any]:
     """The agreement's sections: those of its fields that are not settings themselves."""
     own = {found.field for found in declared(Agreement)}
     return {name: field.annotation for name, field in Agreement.model_fields.items() if name not in own}
-
-
-def _row(section: str, found: Declared) -> str:
-    default = "required" if found.default is REQUIRED else "absent" if found.default is None else _value(found.default)
-    cells = (f"`{section}{found.name}`", default, found.range, found.setting.sentence)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _lines(section: Any, place: str) -> str:
@@ -415,8 +389,6 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_value(part) for part in value) + "]"
-    if isinstance(value, dict):
-        return "none" if not value else json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)

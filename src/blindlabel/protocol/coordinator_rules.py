@@ -11,7 +11,7 @@ order in which owners' messages arrive does not matter:
    another first is `TooEarly`.
 3. When all owners have joined, every owner gets the others' public keys. `leaving` says what happens when an owner is
    gone or comes back.
-4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `enriched`) and
+4. When every owner has confirmed every other, the samples are drawn (enriched ones by the rules in `blocking`) and
    round 1 begins.
 5. What belongs to a round follows the rules in `rounds`.
 6. When all outcomes of a round are there, it is settled by `labels.settle`; all pairs agreed, the last round, a spent
@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from blindlabel.envelope.identity import KeyUnusable
-from blindlabel.protocol import enriched, leaving, messages, rounds, sampling
+from blindlabel.protocol import blocking, leaving, messages, rounds, sampling
 from blindlabel.protocol import labels as labelling
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import (
@@ -102,7 +102,7 @@ def _taken_in(agreement: Agreement, state: StudyState, signed: Signed, draw: sam
     if message.round:
         raise WrongRound(f"A {message.kind} message belongs to no round.")
     if handler is None:
-        step = enriched.take_in(agreement, state, signed)
+        step = blocking.take_in(agreement, state, signed)
         then = _follow(agreement, step.state.model_copy(update={"seen": seen}), draw)
         return StudyStep(then.state, step.messages + then.messages, then.bodies)
     return _follow(agreement, handler(agreement, state, message, message.body).model_copy(update={"seen": seen}), draw)
@@ -174,7 +174,7 @@ def work(agreement: Agreement, state: StudyState) -> list[StudyWork]:
     """What has to be done now, apart from messages."""
     if state.ended:
         return []
-    if enriched.is_to_choose(agreement, state):
+    if blocking.is_to_choose(agreement, state):
         return [StudyWork("choose")]
     if not state.rounds or state.rounds[-1].is_over:
         return []
@@ -220,7 +220,7 @@ def _go_on(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> StudyS
     if step.state.samples:
         is_back = any(facts.away == "lost" for facts in step.state.owners.values())
         return leaving.comes_back(agreement, step, draw) if is_back else step
-    step = enriched.relay_held(step)
+    step = blocking.relay_held(step)
     drawn = _drawn(agreement, step.state, draw)
     if drawn is not None:
         begun = _begin(agreement, step.state, drawn)
@@ -230,7 +230,7 @@ def _go_on(agreement: Agreement, step: StudyStep, draw: sampling.Draw) -> StudyS
 
 def _drawn(agreement: Agreement, state: StudyState, draw: sampling.Draw) -> Mapping[str, tuple[int, ...]] | None:
     if agreement.sampling.by_keys:
-        return enriched.drawn(state)
+        return blocking.drawn(state)
     return {owner: drawn_for(agreement, state, owner, draw) for owner in present(state)}
 
 

@@ -6,7 +6,6 @@ The rules by which facts come in and what follows from them are in `coordinator`
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,11 +183,6 @@ class StudyStep:
     state: StudyState
     messages: tuple[Message, ...] = ()
     bodies: tuple[bytes, ...] = field(default=())
-
-
-def blob_of(body: bytes) -> Blob:
-    """How a body is named in messages."""
-    return Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
 
 
 def direction_of(asker: str, holder: str) -> str:

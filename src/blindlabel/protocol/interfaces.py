@@ -22,7 +22,6 @@ from blindlabel.language.record import Record
 from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.messages import Message, Signed
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Known, Life, Standing
@@ -386,41 +385,3 @@ class Studies(Protocol):
 
     def close(self) -> None:
         """Let go of what is open."""
-
-
-class Service(Protocol):
-    """The coordinator as seen by whatever carries messages to and from it."""
-
-    @property
-    def store(self) -> Studies:
-        """Its studies."""
-
-    @property
-    def heard(self) -> Mapping[tuple[str, str], float]:
-        """When each owner was last heard from, by study and owner."""
-
-    def agreement(self, study: str) -> Agreement:
-        """A study's agreement."""
-
-    def unserved(self) -> dict[str, str]:
-        """Studies that are not over and cannot be served because their keys cannot be read, each with a
-        sentence why.
-        """
-
-    def receive(self, wire: bytes) -> bool:
-        """Accept one message of an owner; True if it was new. Its bodies must have arrived before."""
-
-    def unseal(self, letter: bytes) -> bytes:
-        """The message in an owner's letter. Its signature says whose it is."""
-
-    def letters(self, study: str, owner: str) -> Letters:
-        """What seals messages to an owner that has joined."""
-
-    def hears(self, study: str, owner: str, known: Known, at: float | None = None) -> Standing:
-        """An owner says how far it is, now or `at` a time; how the coordinator stands with it."""
-
-    def check_life(self, study: str, owner: str, life: Life) -> None:
-        """Refuse a second copy of an owner's workspace while another takes part."""
-
-    def work(self, study: str) -> bool:
-        """Do what can be done for a study now; True if something was done."""

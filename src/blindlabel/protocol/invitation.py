@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import nacl.exceptions
 import nacl.signing
@@ -50,27 +52,27 @@ class Invitation:
         return invitation
 
 
-def join_proof(
-    invitation: bytes, study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str
-) -> str:
-    """The proof that goes into a join: the invitation's code is the seed of a signing key of which the coordinator
-    keeps the public half."""
-    claim = _join_claim(study, owner, records, envelope_key, signing_key, token_hash)
-    return nacl.signing.SigningKey(invitation).sign(claim).signature.hex()
+def proved_join(invitation: bytes, study: str, owner: str, **said: Any) -> Join:
+    """A join that says this, with its proof: the invitation's code is the seed of a signing key of which the
+    coordinator keeps the public half.
+    """
+    claim = _join_claim(study, owner, said)
+    return Join(**said, proof=nacl.signing.SigningKey(invitation).sign(claim).signature.hex())
 
 
 def check_join_proof(invitation_key: bytes, study: str, owner: str, join: Join) -> bool:
     """Whether the join was made by the holder of the invitation."""
-    claim = _join_claim(study, owner, join.records, join.envelope_key, join.signing_key, join.token_hash)
     try:
+        claim = _join_claim(study, owner, join.model_dump())
         nacl.signing.VerifyKey(invitation_key).verify(claim, bytes.fromhex(join.proof))
     except (nacl.exceptions.CryptoError, ValueError):
         return False
     return True
 
 
-def _join_claim(study: str, owner: str, records: int, envelope_key: str, signing_key: str, token_hash: str) -> bytes:
-    return b"blindlabel join 1\0" + canonical([study, owner, records, envelope_key, signing_key, token_hash])
+def _join_claim(study: str, owner: str, said: Mapping[str, Any]) -> bytes:
+    claimed = [said[name] for name in Join.model_fields if name != "proof"]
+    return b"blindlabel join 1\0" + canonical([study, owner, *claimed])
 
 
 def token_hash(token: str) -> str:

@@ -23,9 +23,8 @@ not count). Rules:
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,7 +37,7 @@ from blindlabel.engines.interface import Outcomes, is_yes
 from blindlabel.envelope.identity import blake2b
 from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.refusals import NotFitting
-from blindlabel.protocol.shape import Blob, Locked
+from blindlabel.protocol.shape import Locked, blob_of
 
 Labels = npt.NDArray[np.uint8]
 
@@ -197,14 +196,6 @@ def released(labels: Labels, release: Release) -> Labels:
     return np.where(meant, np.uint8(2 * UNSAID) + (labels & 1), np.uint8(0)).astype(np.uint8)
 
 
-def agreed_pairs(labels: Labels) -> Iterator[tuple[int, int, bool, int]]:
-    """Every agreed pair: index of the first owner's record, of the second's, label, round."""
-    for i, row in enumerate(labels):
-        columns = np.flatnonzero(is_agreed(row))
-        for j, value in zip(columns.tolist(), row[columns].tolist()):
-            yield i, j, *label_and_round(value)
-
-
 LOCK_BYTES = SecretBox.MACBYTES
 """Bytes that a lock adds to its content."""
 _ONCE = bytes(SecretBox.NONCE_SIZE)
@@ -216,8 +207,7 @@ def locked(content: bytes, salt: bytes, about: str) -> tuple[Locked, bytes]:
     """
     key = blake2b(about.encode() + b"\0" + content, b"blindlabel-lock", key=salt)
     body = SecretBox(key).encrypt(content, _ONCE).ciphertext
-    blob = Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
-    return Locked(blob=blob, key=key.hex()), body
+    return Locked(blob=blob_of(body), key=key.hex()), body
 
 
 def unlocked(named: Locked, body: bytes) -> bytes:

@@ -58,7 +58,7 @@ _TABLE = Tells(lambda _: log2(MOST_ROWS), "how many rows the table has")
 
 class Join(Shape):
     """owner to coordinator: I take part. `proof` is a signature with the invitation's one-time key over everything else
-    (see `join_proof`).
+    (see `invitation`).
     """
 
     records: Annotated[int, Field(ge=1, le=MOST_ROWS), _TABLE]
@@ -184,16 +184,16 @@ class Round(Shape):
     numbers of the void rounds so far, for owners that were not there.
     """
 
-    open: dict[Name, Open]
-    repeats: Annotated[bool, Tells(lambda _: 1.0, "whether the round before is void")]
-    loose: Annotated[tuple[Position, ...], _IN_OWN]
-    aside: Annotated[dict[Name, tuple[Position, ...]], _IN_OWN]
-    kept: Annotated[tuple[Position, ...], _IN_OWN]
+    open: dict[Name, Open] = Field(default_factory=dict)
+    repeats: Annotated[bool, Tells(lambda _: 1.0, "whether the round before is void")] = False
+    loose: Annotated[tuple[Position, ...], _IN_OWN] = ()
+    aside: Annotated[dict[Name, tuple[Position, ...]], _IN_OWN] = Field(default_factory=dict)
+    kept: Annotated[tuple[Position, ...], _IN_OWN] = ()
     others_loose: Annotated[
         dict[Name, Amount],
         Tells(lambda sizes: log2(sizes.others + 1), "how many questions of the other were too loose"),
-    ]
-    tallies: dict[Name, Tally]
+    ] = Field(default_factory=dict)
+    tallies: dict[Name, Tally] = Field(default_factory=dict)
     voided: Annotated[tuple[Position, ...], Nothing("`repeats` and `keys` said it, round by round")] = ()
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from blindlabel.protocol import messages
-from blindlabel.protocol.figures import Tally
-from blindlabel.protocol.shape import Amount, Blob, Hex32, Name, Position, Shape
+from blindlabel.protocol.shape import Blob, Hex32, Name, Position, Shape
 
 
 class ToOpen(Shape):
@@ -16,26 +15,13 @@ class ToOpen(Shape):
     digest: Hex32
 
 
-class OwnRound(Shape):
-    """One round, as its owner sees it."""
+class OwnRound(messages.Round):
+    """One round, as its owner sees it: how the coordinator began it, and what has been done since."""
 
     ask: tuple[Position, ...]
     """This owner's records that are open in any pairing: a question is written about each."""
-    open: dict[Name, messages.Open] = Field(default_factory=dict)
-    """Open records by other owner: this owner's, which are asked of it and served to it, and those that it serves."""
-    repeats: bool = False
-    """Whether the previous round is void, and the same questions are asked again."""
-    kept: tuple[Position, ...] = ()
-    """This owner's open records whose earlier question is asked once more."""
     carried: bool = False
     """Whether the questions of the void round, or those that are kept, have been taken over."""
-    loose: tuple[Position, ...] = ()
-    """This owner's records whose questions were too loose in the previous round."""
-    aside: dict[Name, tuple[Position, ...]] = Field(default_factory=dict)
-    """This owner's records that the previous round set aside, by asker."""
-    others_loose: dict[Name, Amount] = Field(default_factory=dict)
-    tallies: dict[Name, Tally] = Field(default_factory=dict)
-    """How the previous round went, by other owner."""
     handed_in: bool = False
     served: dict[Name, Blob] = Field(default_factory=dict)
     """This owner's encrypted records, by receiver."""

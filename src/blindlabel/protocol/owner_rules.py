@@ -379,7 +379,7 @@ def _round(agreement: Agreement, state: OwnerState, message: Message, body: mess
     asked = sum(len(one.ask) for one in state.rounds if not one.repeats) + (0 if body.repeats else len(ask))
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
-    begun = OwnRound(ask=ask, handed_in=not ask, **{name: one for name, one in body if name != "voided"})
+    begun = OwnRound(ask=ask, handed_in=not ask, **dict(body))
     return state.model_copy(
         update={"rounds": (*state.rounds, begun), "reopened": state.reopened and others < set(state.known)}
     )

@@ -5,6 +5,7 @@ It also has the canonical JSON text, the only form in which messages and agreeme
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Annotated, Any
 
@@ -43,6 +44,11 @@ class Blob(Shape):
     hash: Hex32
     """BLAKE2b with 32 bytes."""
     length: Annotated[int, Field(ge=0, le=2**42)]
+
+
+def blob_of(body: bytes) -> Blob:
+    """How a body is named in messages."""
+    return Blob(hash=hashlib.blake2b(body, digest_size=32).hexdigest(), length=len(body))
 
 
 class Locked(Shape):

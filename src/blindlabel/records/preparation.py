@@ -62,6 +62,11 @@ class Lengths:
     encode_whole: bool = True
     """Whether the whole record is encoded. If only single attributes are, its length does not matter."""
 
+    @property
+    def of_attribute(self) -> int:
+        """How long a value may be."""
+        return self.record_length if self.attribute_length is None else self.attribute_length
+
 
 @lru_cache(maxsize=65536)
 def _without_punctuation(character: str) -> str:
@@ -296,8 +301,8 @@ WHOLE = "the whole record"
 
 def excess(record: Record, lengths: Lengths, position: int) -> list[Excess]:
     """What of a record is longer than agreed."""
-    limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
-    found = [Excess(position, name, len(text), limit) for name, text in record.attributes.items() if len(text) > limit]
+    limit, texts = lengths.of_attribute, record.attributes.items()
+    found = [Excess(position, name, len(text), limit) for name, text in texts if len(text) > limit]
     if lengths.encode_whole and len(record.whole) > lengths.record_length:
         found.append(Excess(position, WHOLE, len(record.whole), lengths.record_length))
     return found
@@ -318,7 +323,7 @@ def fit(record: Record, lengths: Lengths, position: int) -> Record:
         return record
     if lengths.too_long == "refuse":
         raise _too_long(found)
-    limit = lengths.record_length if lengths.attribute_length is None else lengths.attribute_length
+    limit = lengths.of_attribute
     attributes, most = {}, lengths.record_length if lengths.encode_whole else sys.maxsize
     room = max(0, most - len(SEPARATOR) * (len(record.attributes) - 1))
     for name, text in record.attributes.items():  # what is cut from the whole is cut from its attributes

@@ -15,16 +15,25 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+from blindlabel.settings import Setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """What a text alone does not say; settings in `protocol.agreement`."""
+    """What a text alone does not say."""
 
-    country: str = ""
-    day_first: bool = False
-    first_year: int = 1940
-    decimal_comma: bool = False
+    country: Annotated[
+        str, Setting('Telephones: the country code of numbers written without one, as "1" or "49"; empty: none.')
+    ] = ""
+    day_first: Annotated[
+        bool, Setting("Dates: 3/4/2014 is the third of April. With dots the day always comes first.")
+    ] = False
+    first_year: Annotated[
+        int, Setting("Dates and years: one of two digits lies in the hundred years from this one on.", 1000, 2900)
+    ] = 1940
+    decimal_comma: Annotated[bool, Setting("Numbers: 1,299 is a little more than one, and 1.299 a thousand.")] = False
 
 
 Reading = Callable[[str, Conventions], "str | None"]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from blindlabel.protocol.interfaces import Service
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.transport.events import failure, log_event
 
@@ -33,7 +33,7 @@ class Background:
     """The work of all studies of one coordinator."""
 
     def __init__(
-        self, coordinator: Service, *, clock: Callable[[], float] = time.monotonic, pause: float = PAUSE
+        self, coordinator: CoordinatorParty, *, clock: Callable[[], float] = time.monotonic, pause: float = PAUSE
     ) -> None:
         self._coordinator, self._clock, self._pause = coordinator, clock, pause
         # How often in a row something failed, and when it is tried again; by study.

@@ -213,7 +213,7 @@ def health_of(address: str, authority: str | None = None) -> Health:
     """What a server says about its health; an `OutsideError` if it is not well or does not answer."""
     verify = _checks(address, authority)
     try:
-        response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=5.0, trust_env=False)
+        response = httpx.get(f"{address.rstrip('/')}/health", verify=verify, timeout=30.0, trust_env=False)
         if response.status_code == 200:
             return Health.model_validate_json(response.content)
         said = Refusal.model_validate_json(response.content)

@@ -24,7 +24,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
-from blindlabel.protocol.interfaces import Service, StudyRow
+from blindlabel.parties.coordinator import CoordinatorParty
+from blindlabel.protocol.interfaces import StudyRow
 from blindlabel.protocol.next_steps import of_coordinator
 
 
@@ -88,7 +89,7 @@ class Counted:
         yield f"blindlabel_request_seconds_total {seconds:.3f}"
 
 
-def text(coordinator: Service, counted: Counted) -> str:
+def text(coordinator: CoordinatorParty, counted: Counted) -> str:
     """All current figures."""
     lines = [*_head("blindlabel_up", "gauge", "Whether the database answers.")]
     try:
@@ -108,7 +109,7 @@ def text(coordinator: Service, counted: Counted) -> str:
     return "\n".join([*lines, *counted.lines()]) + "\n"
 
 
-def _of_studies(coordinator: Service, studies: Iterable[StudyRow]) -> Iterator[str]:
+def _of_studies(coordinator: CoordinatorParty, studies: Iterable[StudyRow]) -> Iterator[str]:
     """How every open study stands."""
     loaded = [(json.dumps(row.name), row.study, coordinator.store.load(row.study)) for row in studies]
     known = [(name, study, one.state) for name, study, one in loaded if one is not None]
@@ -132,7 +133,7 @@ def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
 
 
 @contextmanager
-def listening(coordinator: Service, counted: Counted, port: int, host: str = "127.0.0.1") -> Iterator[int]:
+def listening(coordinator: CoordinatorParty, counted: Counted, port: int, host: str = "127.0.0.1") -> Iterator[int]:
     """Answer `GET /metrics` on a port in the background; yields the port."""
 
     class Handler(BaseHTTPRequestHandler):

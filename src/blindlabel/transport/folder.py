@@ -28,8 +28,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol import messages, refusals
-from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Service, Told, Unreachable
+from blindlabel.protocol.interfaces import Bodies, MovedBytes, NotYetCarried, Told, Unreachable
 from blindlabel.protocol.letters import LARGEST_LETTER, Letters
 from blindlabel.protocol.messages import Message
 from blindlabel.protocol.refusals import (
@@ -181,7 +182,7 @@ class FolderServer(Background):
     goes wrong in one study stops another.
     """
 
-    def __init__(self, coordinator: Service, folder: Path) -> None:
+    def __init__(self, coordinator: CoordinatorParty, folder: Path) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}.")
         super().__init__(coordinator, clock=time.monotonic)

@@ -32,8 +32,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol import messages
-from blindlabel.protocol.interfaces import Service
 from blindlabel.protocol.invitation import token_hash
 from blindlabel.protocol.letters import LARGEST_LETTER
 from blindlabel.protocol.refusals import ProtocolError, WrongSender, WrongStudy
@@ -71,7 +71,7 @@ _STRANGER = "The message carries no token that is known here, and is no join."
 class _Server:
     """What the routes share."""
 
-    coordinator: Service
+    coordinator: CoordinatorParty
     limits: ServerLimits
     callers: RateLimit = field(init=False)
     strangers: RateLimit = field(init=False)
@@ -114,7 +114,7 @@ class _Server:
 
 
 def create_app(
-    coordinator: Service,
+    coordinator: CoordinatorParty,
     limits: ServerLimits | None = None,
     counted: Counted | None = None,
     background: Background | None = None,

@@ -30,8 +30,7 @@ from blindlabel.export.truth import truths_of_coordinator
 from blindlabel.parties.accounting import size
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.study import RoundStanding, standing
-from blindlabel.protocol.advice import LATER, NOT_RECALL, advice, agreed_of_all, headline, so_far
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.figures import LATER, NOT_RECALL, Tally, advice, agreed_of_all, headline, so_far
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
 from blindlabel.protocol.next_steps import ENDED
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests

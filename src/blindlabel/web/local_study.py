@@ -7,8 +7,6 @@ privacy; the parties themselves are the real ones. Messages go through a folder.
 
 from __future__ import annotations
 
-import csv
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,7 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
-from blindlabel.records.tables import read_table
+from blindlabel.records.tables import Table, read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
@@ -113,32 +111,27 @@ class Rehearsal:
 
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
-    attributes = _attributes(tables[0])
-    recipe = Recipe.of(STEPS, types_of([read_table(table) for table in tables], Recipe(STEPS)))
+    read = [read_table(table) for table in tables]
+    attributes, recipe = read[0].attributes, Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
     settings: dict[str, Any] = {
         "criteria": CRITERIA if "given_name" in attributes else DEFAULT_CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
-        "encoding": {"engine": wanted.engine, **_lengths(tables, attributes, recipe)},
+        "encoding": {"engine": wanted.engine, **_lengths(read, attributes, recipe)},
         "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
 
 
-def _lengths(tables: Sequence[Path], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
+def _lengths(tables: Sequence[Table], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
     """The lengths of the longest record and value, rounded up, as people would agree on them before a study."""
-    rows = [record for table in map(read_table, tables) for record in recipe.rows(table, attributes)]
+    rows = [record for table in tables for record in recipe.rows(table, attributes)]
     record = max(len(row.whole) for row in rows)
     value = max(len(text) for row in rows for text in row.attributes.values())
     return {
         "record_length": 8 * (record // 8 + 1),
         "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1)),
     }
-
-
-def _attributes(table: Path) -> list[str]:
-    with table.open(encoding="utf-8", newline="") as file:
-        return [name for name in next(csv.reader(file)) if name != "id"]
 
 
 def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
@@ -151,11 +144,3 @@ def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, se
     for workspace in made.workspaces:
         made.write_all(workspace.name, 0.5)
     return made
-
-
-def free_port() -> int:
-    """A port of this machine that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.export.formats import FORMATS, archive_of
-from blindlabel.protocol.advice import so_far
+from blindlabel.protocol.figures import so_far
 from blindlabel.storage.access import Access, Session
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp

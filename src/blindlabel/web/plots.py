@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from blindlabel.protocol.advice import agreed_of_all
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.figures import Tally, agreed_of_all
 from blindlabel.protocol.owner_rules import OwnerState
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640, 44, 84, 150

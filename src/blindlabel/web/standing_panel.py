@@ -16,8 +16,7 @@ from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.parties.joining import confirm_heard, words_to_read_out
 from blindlabel.parties.owner import steps_of
-from blindlabel.protocol.advice import LATER, NOT_RECALL, agreed_of_all, so_far
-from blindlabel.protocol.figures import Tally
+from blindlabel.protocol.figures import LATER, NOT_RECALL, Tally, agreed_of_all, so_far
 from blindlabel.protocol.labels import is_agreed, is_match
 from blindlabel.protocol.messages import Pairing
 from blindlabel.protocol.next_steps import ENDED

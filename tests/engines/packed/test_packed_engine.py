@@ -37,8 +37,9 @@ from blindlabel.engines.packed.running.keys import Secret, open_secret
 from blindlabel.engines.packed.seal.holders import KeyHolder
 from blindlabel.errors import OutsideError
 from blindlabel.language import Limits, Record, interpret
+from blindlabel.language.builder import FormulaTooLarge
 from blindlabel.language.formula import Formula
-from blindlabel.language.rewriting import RewritingError, rewritten
+from blindlabel.language.rewriting import rewritten
 from support.packed_rounds import ENGINE, Round, agree, asked, compared, in_clear, keys_of, parcel_of
 from support.patience import Patience
 from support.random_questions import ATTRIBUTES, NoRecordLeft, QuestionMaker, random_record
@@ -80,7 +81,7 @@ def random_round(
         try:
             question = maker.question()
             formula = rewritten(question, terms.limits).formula
-        except (NoRecordLeft, RewritingError):
+        except (NoRecordLeft, FormulaTooLarge):
             continue
         if ENGINE.refuse(terms, formula) is None:
             found.append(formula)

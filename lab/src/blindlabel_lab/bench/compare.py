@@ -23,6 +23,7 @@ from blindlabel.engines.ask import EncryptedRecords
 from blindlabel.engines.interface import EngineError, Progress, Working
 from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import evaluate
+from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel_lab.bench.agreed import DEFAULT, LEAST
 from blindlabel_lab.bench.gates import GateClock
 from blindlabel_lab.bench.machine import machine
@@ -43,8 +44,6 @@ FULL = (53, 148)
 """Lengths at which five needles, and the default agreement, are measured as well."""
 AGREEMENTS = {LEAST: "is_in alone", DEFAULT: "default agreement"}
 REPEATS = 2
-_HASH_BYTES = 8
-"""Of a value in a list that an owner sends the coordinator for comparison."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +227,6 @@ def packed_round(work: Workload) -> Round:
         "keys": len(records.keys.public),
         "records": sum(map(len, records.parcels)),
         "answers": sum(len(one.parcel) for one in answers),
-        "lists": 2 * _HASH_BYTES * values,
+        "lists": 2 * HASH_BYTES * values,
     }
     return Round({phase: _rounded(value) for phase, value in seconds.items()}, moved)

@@ -20,7 +20,7 @@ from typing import Any
 from blindlabel.engines.interface import EngineError, EngineUnavailable, Terms
 from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
-from blindlabel_lab.bench import gates_parallel, published_circuit
+from blindlabel_lab.bench import published_circuit
 from blindlabel_lab.bench.machine import machine
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
 from blindlabel_lab.gates.binfhe import EncryptedGates
@@ -155,7 +155,7 @@ def _serve_clock() -> None:
         if line.strip() == "tick":
             answer: Any = sum(_gate_time(kind, TICK_REPEATS) for kind in kinds) / len(kinds)
         else:
-            answer = gates_parallel.factors(library, key, partial(_encrypted, library))
+            answer = published_circuit.factors(library, key, partial(_encrypted, library))
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

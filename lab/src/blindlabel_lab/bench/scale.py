@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -75,25 +75,8 @@ class Spent:
     extra: dict[str, float]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One size and one number of workers."""
-
-    records: int
-    questions: int
-    workers: str
-    parameters: str
-    ms_per_pair: float
-    processor_ms_per_pair: float
-    bytes_per_pair: float
-    """Of answers and of both lists of hashes."""
-    bytes_per_record: float
-    key_bytes: int
-    encrypt_processor_ms_per_record: float
-    owner_memory_mb: float
-    coordinator_memory_mb: float
-    wrong_labels: int
-    labels_checked: int
+Row = dict[str, Any]
+"""One size and one number of workers. Bytes of a pair are of answers and of both lists of hashes."""
 
 
 # -- the parties, each in a process of its own
@@ -237,22 +220,22 @@ def measure_one(work: Work, workers: Sequence[str], show: Progress = lambda _, _
             opened = play(_open, "opening")
             read = play(_compare, "comparing and checking labels")
             rows.append(
-                Row(
-                    work.records,
-                    work.questions,
-                    count,
-                    parameters,
-                    round(1000 * asked.seconds / pairs, 5),
-                    round(1000 * asked.processor_seconds / pairs, 5),
-                    round((asked.bytes + 2 * opened.bytes) / pairs, 2),
-                    round(encrypted.bytes / work.records, 1),
-                    keys.bytes,
-                    round(1000 * encrypted.processor_seconds / work.records, 2),
-                    round(max(one.memory_mb for one in (asked, keys, encrypted, opened)), 1),
-                    round(read.extra["peak_mb"], 1),
-                    int(read.extra["wrong"]),
-                    int(read.extra["checked"]),
-                )
+                {
+                    "records": work.records,
+                    "questions": work.questions,
+                    "workers": count,
+                    "parameters": parameters,
+                    "ms_per_pair": round(1000 * asked.seconds / pairs, 5),
+                    "processor_ms_per_pair": round(1000 * asked.processor_seconds / pairs, 5),
+                    "bytes_per_pair": round((asked.bytes + 2 * opened.bytes) / pairs, 2),
+                    "bytes_per_record": round(encrypted.bytes / work.records, 1),
+                    "key_bytes": keys.bytes,
+                    "encrypt_processor_ms_per_record": round(1000 * encrypted.processor_seconds / work.records, 2),
+                    "owner_memory_mb": round(max(one.memory_mb for one in (asked, keys, encrypted, opened)), 1),
+                    "coordinator_memory_mb": round(read.extra["peak_mb"], 1),
+                    "wrong_labels": int(read.extra["wrong"]),
+                    "labels_checked": int(read.extra["checked"]),
+                }
             )
     return rows
 
@@ -279,7 +262,7 @@ def measure(
         rows += measure_one(Work(size, min(size, questions or size), needles, shape, agreement), workers, show)
     gains = {}
     for size in sizes:
-        seconds = {row.workers: row.ms_per_pair for row in rows if row.records == size}
+        seconds = {row["workers"]: row["ms_per_pair"] for row in rows if row["records"] == size}
         gains[str(size)] = {who: round(seconds["1"] / took, 2) for who, took in seconds.items() if "1" in seconds}
     return {
         "engine": "packed",
@@ -289,6 +272,6 @@ def measure(
         "shape": shape,
         "length": length,
         "agreement": said,
-        "rows": [asdict(row) for row in rows],
+        "rows": rows,
         "gain": gains,
     }

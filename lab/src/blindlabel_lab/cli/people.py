@@ -19,8 +19,8 @@ from blindlabel_lab.cli.options import (
     PrepareOption,
     ResultsOption,
     RoundsOption,
+    run_and_show,
 )
-from blindlabel_lab.cli.showing import run_and_show
 
 if TYPE_CHECKING:
     from blindlabel_lab.experiments.datasets import Dataset
@@ -198,8 +198,9 @@ def _begun(folder: Path, made: Prepared) -> int:
     """All three parties in this folder, made where they are not there yet; the coordinator's port. Their words are
     compared here, as everybody sits in one room.
     """
+    from blindlabel.cli.demonstration import free_port
     from blindlabel.storage.workspace import Workspace
-    from blindlabel.web.local_study import Rehearsal, Wanted, free_port
+    from blindlabel.web.local_study import Rehearsal, Wanted
     from blindlabel.web.owner_server import HOST
     from blindlabel_lab.experiments.prepared import OWNERS
 

@@ -62,7 +62,7 @@ def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
 
 def _title(name: str) -> str:
     """A set's name, or a study's, which may be a long path."""
-    return "\n".join(textwrap.wrap(name, 34))
+    return "\n".join(textwrap.wrap(name, 38))
 
 
 _STYLES = {
@@ -92,15 +92,14 @@ def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[t
             axis.axhline(0.9, color="black", linestyle=":", linewidth=1)
             axis.text(1, 0.9, "published: F above this", fontsize=7, va="bottom")
         lowest = max(0.0, min(0.85, *known) - 0.06)
-        drawn_from = f" (simulated experts, n = {figures['samples']})" if spread else ""
-        axis.set(title=_title(name + drawn_from), xlabel="round", xticks=list(rounds), ylim=(lowest, 1.02))
+        axis.set(title=_title(name + _experts(figures)), xlabel="round", xticks=list(rounds), ylim=(lowest, 1.02))
         axis.set_ylabel("score" if lowest == 0 else f"score (axis begins at {lowest:.2f})")
     agreement, others = _grid(plt, len(runs))
     handles: list[Any] = []
     for axis, (name, figures) in zip(others, runs.items()):
         if figures["rounds"][0]["agreed"] is not None:
-            handles = _agreed(axis, figures["rounds"])
-        axis.set_title(_title(name))
+            handles = _agreed(axis, figures["rounds"], figures.get("deviations"))
+        axis.set_title(_title(name + _experts(figures)))
     performance.tight_layout()
     agreement.tight_layout()
     _legend(performance, axes[0])
@@ -108,18 +107,30 @@ def _rounds(plt: Any, runs: Mapping[str, Any], names: tuple[str, str]) -> list[t
     return [(names[0], performance), (names[1], agreement)]
 
 
-def _agreed(axis: Any, rounds: Sequence[Mapping[str, float]]) -> list[Any]:
+def _experts(figures: Mapping[str, Any]) -> str:
+    """Who wrote the questions, where several samples were drawn for a program in place of people."""
+    return f" (simulated experts, n = {figures['samples']})" if "deviations" in figures else ""
+
+
+def _agreed(
+    axis: Any, rounds: Sequence[Mapping[str, float]], spread: Sequence[Mapping[str, float]] | None = None
+) -> list[Any]:
     """Agreed pairs and all pairs on the left, the records annotated in each round on the right, as published."""
     numbers = range(1, len(rounds) + 1)
     annotated = [rounds[0]["records"], *(one["records_to_ask"] for one in rounds[:-1])]
+    errors = None if spread is None else [spread[0]["records"], *(one["records_to_ask"] for one in spread[:-1])]
     right = axis.twinx()
-    bars = right.bar(numbers, annotated, color="plum", width=0.5, label="records to annotate (right)")
+    bars = right.bar(
+        numbers, annotated, yerr=errors, color="plum", ecolor="grey", width=0.5, label="records to annotate (right)"
+    )
     right.set(ylabel="records of both owners", ylim=(0, 3 * max(1.0, *annotated)))
     right.set_yticks([tick for tick in right.get_yticks() if tick <= 1.1 * max(annotated)])
     axis.set_zorder(right.get_zorder() + 1)
     axis.patch.set_visible(False)
     total = axis.axhline(rounds[0]["pairs"], color="grey", linestyle="--", label="all pairs")
-    (line,) = axis.plot(numbers, [one["agreed"] for one in rounds], "-og", label="agreed pairs")
+    errors = None if spread is None else [one["agreed"] for one in spread]
+    agreed = [one["agreed"] for one in rounds]
+    line = axis.errorbar(numbers, agreed, yerr=errors, fmt="-og", label="agreed pairs", capsize=2, elinewidth=0.8)
     least = min(one["agreed"] for one in rounds)
     room = max(1.0, rounds[0]["pairs"] - least)
     below = max(0.0, least - 2 * room)
@@ -207,11 +218,13 @@ def _oracles(plt: Any, document: Document) -> list[tuple[str, Any]]:
             [i + place * width for i in range(len(names))],
             [sets[name]["f_strict"] for name in names],
             width,
+            yerr=[sets[name]["spread"] for name in names],
             label=strategy,
         )
     axis.set(
         xticks=[i + 0.4 - width / 2 for i in range(len(names))], xticklabels=names, ylabel="strict F", ylim=(0, 1.02)
     )
+    axis.set_title(f"simulated experts, n = {document['samples']}")
     figure.tight_layout()
     _legend(figure, axis)
     return [("oracles", figure)]

@@ -75,7 +75,7 @@ def _rare(dataset: Dataset, records: int, samples: int, seed: int) -> dict[str, 
         "matches": true,
         "right": _share(right[-1], labelled[-1]),
         "found": _share(right[-1], true),
-        "right_by_round": [_share(*one) for one in by_round],
+        "by_round": [{"labelled": int(of), "right": int(part)} for part, of in by_round],
         "published": {
             name: fmean(getattr(one, name) for one in published) for name in ("precision", "recall_strict", "f_strict")
         },

@@ -4,15 +4,15 @@ performance and agreement; and the same for several strategies side by side."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from blindlabel.api.ground_truth import Scores
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.parties.rehearsal import Answering, in_clear
-from blindlabel_lab.experiments import metrics
 from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import (
@@ -144,7 +144,7 @@ class Bench:
         dataset, plan = self.dataset(name), self.plan
         sample, oracles = draw(dataset, seed, plan.size), self.oracles(name, strategy)
         run = run_sample(dataset, sample, oracles, plan.engine, plan.rounds, plan.needle_length)
-        rounds = [metrics.to_json(one) for one in run.rounds]
+        rounds = [asdict(one) for one in run.rounds]
         return {"rounds": rounds, "needles": needles_of(run.questions, dataset)}
 
 
@@ -165,14 +165,15 @@ def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
 
 
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
-    """The same for every strategy: final figures only."""
+    """The same for every strategy: final figures only, and the deviation of strict F (`spread`)."""
     bench = Bench(plan, results)
     document: dict[str, Any] = drawn(plan) | {"strategies": {strategy: {} for strategy in STRATEGIES}}
     steps = len(plan.names) * len(STRATEGIES)
     for place, name in enumerate(plan.names):
         for other, strategy in enumerate(STRATEGIES):
             share = (place * len(STRATEGIES) + other) / steps
-            document["strategies"][strategy][name] = _figures(bench, name, strategy, advance, share, 1 / steps)["final"]
+            made = _figures(bench, name, strategy, advance, share, 1 / steps)
+            document["strategies"][strategy][name] = made["final"] | {"spread": made["deviation"]["f_strict"]}
     return document
 
 
@@ -189,9 +190,20 @@ def _figures(bench: Bench, name: str, strategy: str, advance: Advance, done: flo
         done += share / plan.samples
     by_round = [[sample[r] for sample in samples] for r in range(plan.rounds)]
     return {
-        "rounds": [metrics.mean(one) for one in by_round],
-        "final": metrics.mean(by_round[-1]),
-        "deviations": [metrics.deviation(one) for one in by_round],
-        "deviation": metrics.deviation(by_round[-1]),
+        "rounds": [mean(one) for one in by_round],
+        "final": mean(by_round[-1]),
+        "deviations": [deviation(one) for one in by_round],
+        "deviation": deviation(by_round[-1]),
         "samples": plan.samples,
     }
+
+
+def mean(samples: Sequence[Scores]) -> dict[str, float]:
+    """Each figure's mean over samples."""
+    return {field.name: fmean(getattr(one, field.name) for one in samples) for field in fields(Scores)}
+
+
+def deviation(samples: Sequence[Scores]) -> dict[str, float]:
+    """Each figure's standard deviation over samples, that of a sample; none if there is only one."""
+    values = {field.name: [getattr(one, field.name) for one in samples] for field in fields(Scores)}
+    return {name: stdev(found) if len(found) > 1 else 0.0 for name, found in values.items()}

@@ -21,7 +21,7 @@ from blindlabel.errors import InputError
 _HERE = Path(__file__).resolve().parent
 _HOUSE = Path(blindlabel.__file__).resolve().parent
 _SUGGESTIONS = _HOUSE / "language" / "suggestions"
-_SHOWING = ("plots.py", "report.py", "page.py", "tables.py", "published.py")
+_SHOWING = ("plots.py", "report.py", "tables.py", "published.py")
 _LABELS = (_HERE, _HOUSE / "language", _HOUSE / "records", _HOUSE / "protocol", _HOUSE / "parties")
 _COSTS = (_HERE / "costs.py", _HERE.parent / "bench", _HOUSE / "engines", _HOUSE / "protocol", _HOUSE / "language")
 COSTS = "costs"

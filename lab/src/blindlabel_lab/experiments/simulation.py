@@ -57,7 +57,6 @@ class Oracle(Protocol):
 
     def ask(self, record: Record, round: int) -> str:
         """The question for a record in a round counted from 1."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ _COUNTS = {
 _AGREEMENT = {"kappa": "kappa", "ac1": "AC1"}
 
 
+def _cells(row: str) -> list[str]:
+    """A row as it is written in a table of text."""
+    return row.split(" | ")
+
+
 def _head(first: str) -> list[str]:
     return [first, "round", *_MEASURES.values(), *_COUNTS.values(), *_AGREEMENT.values()]
 
@@ -202,10 +207,14 @@ def _prevalence(document: Document) -> Table:
         ["set", "pairs", "matches", '"match" right', "true pairs found", "right by round", "published kind: right, F"]
     ]
     for name, one in document["datasets"].items():
-        shares = [_three(one["right"]), _three(one["found"]), " ".join(map(_three, one["right_by_round"]))]
+        shares = [_three(one["right"]), _three(one["found"]), ", ".join(map(_of, one["by_round"]))]
         beside = f"{_three(one['published']['precision'])}, {_three(one['published']['f_strict'])}"
         rows.append([name, f"{one['pairs']:,}", f"{one['matches']:,}", *shares, beside])
     return rows
+
+
+def _of(round: Mapping[str, int]) -> str:
+    return f"{round['right']} of {round['labelled']}"
 
 
 def _three(share: float | None) -> str:
@@ -279,19 +288,10 @@ def _tokens(document: Document) -> Table:
 
 def _records(document: Document) -> Table:
     rows = [
-        [
-            "set",
-            "entities",
-            "published",
-            "matches",
-            "published",
-            "selected",
-            "published",
-            "pairs",
-            "true pairs",
-            "average length a / b / both",
-            "published",
-        ]
+        _cells(
+            "set | entities | published | matches | published | selected | published | pairs | true pairs | "
+            "average length a / b / both | published"
+        )
     ]
     for name, one in document["datasets"].items():
         published = PUBLISHED_SETS.get(name)
@@ -333,14 +333,10 @@ def _missing(document: Document) -> Table:
 
 def _communication(document: Document) -> Table:
     rows = [
-        [
-            "characters of a record",
-            "packed engine, is_in alone, KB",
-            "the same, KB a character",
-            "packed engine, default agreement, KB",
-            "gates engine, KB",
-            "published, KB",
-        ]
+        _cells(
+            "characters of a record | packed engine, is_in alone, KB | the same, KB a character | "
+            "packed engine, default agreement, KB | gates engine, KB | published, KB"
+        )
     ]
     keys = ("packed_bytes", "packed_bytes_per_character", "default_bytes", "gates_bytes", "published_bytes")
     for row in document["rows"]:
@@ -357,18 +353,12 @@ def _communication(document: Document) -> Table:
 
 def _computation(document: Document) -> Table:
     rows = [
-        [
-            "characters",
-            "questions",
-            "agreement",
-            "packed engine, s (spread)",
-            "published circuit here, s",
-            "gates, needle in clear, s",
-            "published circuit / packed (spread)",
-            "with keys, encrypting and opening",
-            "published, serial, s",
-            "a round, both directions, MB",
-        ]
+        _cells(
+            "characters | questions | agreement | packed engine, s (spread) | published circuit here, s | "
+            "gates, needle in clear, s | published circuit / packed (spread) | "
+            "with keys, encrypting and opening | published, serial, s | "
+            "a round, both directions, MB"
+        )
     ]
     for row in document["rows"]:
         cells = [row[key] for key in ("gates_serial_seconds", "gates_clear_needle_seconds")]
@@ -394,13 +384,10 @@ def _parallel(document: Document, width: int) -> Table:
     measured = document.get("parallel")
     if not measured:
         return []
-    heads = [
-        "the published circuit in parallel",
-        "times faster by the clock (spread)",
-        "with a core for each process (spread)",
-        "at most, by gate count",
-        "at most for 6 in 148 characters",
-    ]
+    heads = _cells(
+        "the published circuit in parallel | times faster by the clock (spread) | "
+        "with a core for each process (spread) | at most, by gate count | at most for 6 in 148 characters"
+    )
     rows = [heads]
     for one in measured:
         cores = f"{one['processes']} processes on {one['cores']} cores"

@@ -38,7 +38,8 @@ from blindlabel.transport.connecting import letters_of
 from blindlabel.transport.folder import FolderServer, FolderTransport
 from blindlabel_lab.simulation.faults import Weather
 from blindlabel_lab.simulation.judging import judged
-from blindlabel_lab.simulation.parties import Mortality, SimulatedCoordinator, SimulatedOwner
+from blindlabel_lab.simulation.network import SimulatedCoordinator
+from blindlabel_lab.simulation.parties import Mortality, SimulatedOwner
 from blindlabel_lab.simulation.places import InFolders
 from blindlabel_lab.simulation.plan import Plan, Way
 from blindlabel_lab.simulation.study import Study

@@ -1,15 +1,24 @@
 """Random bytes and damaged good bytes against everything that reads what others wrote. Only the expected error may come
 out.
 
+`fuzz_http` makes requests from the coordinator's own OpenAPI document, valid and invalid, against a served coordinator
+(it needs schemathesis, a development dependency): no request may end in a server error, and every refusal has the
+documented shape.
+
 Each target takes one input and returns normally or raises the error that its interface promises; anything else is a
 defect. Inputs are good examples with a few changes (bits, cuts, doubled or exchanged parts), or bytes out of nothing.
 """
 
 from __future__ import annotations
 
+import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import httpx
 
 from blindlabel.engines.interface import EngineError, Terms
 from blindlabel.engines.packed.encoding import parcels as packed_parcels
@@ -22,7 +31,7 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import blocking, comparing, labels, messages
 from blindlabel.protocol.agreement import to_text
 from blindlabel_lab.gates import ciphertexts
-from blindlabel_lab.simulation import vectors, vectors_in_state
+from blindlabel_lab.simulation import vectors
 
 TERMS = Terms(attributes=("name",))
 
@@ -39,9 +48,7 @@ class Target:
 
 def targets() -> list[Target]:
     """Everything that reads what others wrote, without a network."""
-    wires = tuple(
-        vectors.wire_of(entry) for document in vectors_in_state.documents().values() for entry in document["vectors"]
-    )
+    wires = tuple(vectors.wire_of(entry) for document in vectors.documents().values() for entry in document["vectors"])
     questions = (
         b'ret is_in("sony", lower($r)) & !has_word("tv", $r)\n',
         b'$a = 3*starts_with("x", $r.name) + 1\nret $a >= 2 # why\n',
@@ -193,3 +200,54 @@ def fuzz(target: Target, inputs: int, seed: int = 0) -> list[str]:
         except Exception as error:
             found.append(f"{target.name}: {type(error).__name__}: {error}: {content.hex()}")
     return found
+
+
+# Requests
+
+
+def fuzz_http(
+    document: dict[str, Any], client: httpx.Client, *, examples: int, known: dict[str, list[str]]
+) -> tuple[Counter[int], list[str]]:
+    """This many requests to each operation; statuses, and what went wrong. `known` are values (by parameter) that exist
+    at the server: half of the requests use them, so that not everything ends at the first check."""
+    import hypothesis  # noqa: PLC0415
+    import schemathesis  # noqa: PLC0415
+
+    statuses: Counter[int] = Counter()
+    wrong: list[str] = []
+    schema = schemathesis.openapi.from_dict(document)
+    for found in schema.get_all_operations():
+        operation: Any = found.ok()  # type: ignore[union-attr]
+
+        @hypothesis.settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=operation.as_strategy(), real=hypothesis.strategies.booleans())
+        def one(case: Any, real: bool) -> None:
+            parameters = dict(case.path_parameters or {})
+            if real:
+                parameters |= {name: values[0] for name, values in known.items() if name in parameters}
+            url = case.path.format(**{name: _quoted(value) for name, value in parameters.items()})
+            query = {name: str(value) for name, value in (case.query or {}).items()} | {"wait": "0"}
+            body = case.body if isinstance(case.body, (bytes, str)) else json.dumps(case.body, default=repr)
+            response = client.request(
+                case.method, url, params=query, content=body.encode() if isinstance(body, str) else body
+            )
+            statuses[response.status_code] += 1
+            refused = response.status_code >= 400 and response.status_code not in (404, 405, 422)
+            if response.status_code >= 500 or (refused and set(response.json()) != {"error", "sentence"}):
+                wrong.append(f"{case.method} {url} {query}: {response.status_code} {response.text[:200]}")
+
+        one()
+    return statuses, wrong
+
+
+def _quoted(value: object) -> str:
+    return (
+        "".join(character if character.isalnum() else f"%{ord(character) % 256:02x}" for character in str(value))
+        or "%20"
+    )

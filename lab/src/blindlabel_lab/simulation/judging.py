@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from blindlabel.protocol import labels, next_steps
 from blindlabel.protocol.facts import of_owner
 from blindlabel_lab.simulation.parties import order_of
@@ -53,13 +57,21 @@ def _rows(study: Study, name: str) -> list[Row]:
     return [(name, order[position]) for position in positions]
 
 
+def agreed_pairs(matrix: labels.Labels) -> Iterator[tuple[int, int, bool, int]]:
+    """Every agreed pair: index of the first owner's record, of the second's, label, round."""
+    for i, row in enumerate(matrix):
+        columns = np.flatnonzero(labels.is_agreed(row))
+        for j, value in zip(columns.tolist(), row[columns].tolist()):
+            yield i, j, *labels.label_and_round(value)
+
+
 def _judged_labels(study: Study, expected: Played) -> list[str]:
     state, found = study.coordinator.known(), []
     labelled = study.coordinator.party.labels(study.coordinator.study)
     given: dict[tuple[Row, Row], tuple[bool, int]] = {}
     for first, second in study.plan.agreement.pairings:
         matrix = labelled[(first, second)]
-        for i, j, label, number in labels.agreed_pairs(matrix):
+        for i, j, label, number in agreed_pairs(matrix):
             given[(_rows(study, first)[i], _rows(study, second)[j])] = (label, number)
     if given != expected.labels:
         found.append("the coordinator's labels are not those of the clear protocol")
@@ -83,7 +95,7 @@ def _judged_owner(study: Study, name: str, expected: dict[tuple[Row, Row], tuple
         own, other = (_rows(study, one) for one in (name, pairing.peer))
         rows, columns = (own, other) if name < pairing.peer else (other, own)
         body = labels.unlocked(pairing.labels, owner.store.bodies.read_all(pairing.labels.blob))
-        for i, j, label, number in labels.agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
+        for i, j, label, number in agreed_pairs(labels.from_bytes(body, len(rows), len(columns))):
             given[(rows[i], columns[j])] = label
             if number != labels.UNSAID:
                 return [f"{name} was told the round of a pair"]

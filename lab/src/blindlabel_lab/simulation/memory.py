@@ -20,10 +20,9 @@ from blindlabel.protocol import agreement as agreements
 from blindlabel.protocol import facts
 from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
-from blindlabel.protocol.facts import blob_of
 from blindlabel.protocol.interfaces import Loaded, MessageSigner, OwnRecord, SecretMissing, StudyRow, Task, Traffic
 from blindlabel.protocol.messages import Signed
-from blindlabel.protocol.shape import Blob
+from blindlabel.protocol.shape import Blob, blob_of
 from blindlabel.protocol.standing import Heard, Life, heard_after
 from blindlabel.storage import journal_points
 from blindlabel.storage.database import next_life
@@ -64,11 +63,9 @@ class MemoryBodies:
         self._kept = kept
 
     def has(self, blob: Blob) -> bool:
-        """Whether the body is there."""
         return blob.hash in self._kept
 
     def write(self, pieces: Iterable[bytes], *, passing: bool = False) -> Blob:  # noqa: ARG002
-        """Store a body."""
         content = b"".join(pieces)
         blob = blob_of(content)
         with failing_with_a_sentence(Path("memory")):
@@ -78,29 +75,23 @@ class MemoryBodies:
         return blob
 
     def read(self, blob: Blob, offset: int = 0) -> Iterator[bytes]:
-        """The body from an offset on."""
         yield self.read_all(blob)[offset:]
 
     def read_all(self, blob: Blob) -> bytes:
-        """The whole body."""
         if blob.hash not in self._kept:
             raise OutsideError("A stored body is missing.")
         return self._kept[blob.hash]
 
     def remove(self, blob: Blob) -> None:
-        """Forget a body."""
         self._kept.pop(blob.hash, None)
 
     def received(self, blob: Blob, sender: str = "") -> int:  # noqa: ARG002
-        """Bodies come whole here."""
         return blob.length if self.has(blob) else 0
 
     def has_from(self, blob: Blob, sender: str) -> bool:  # noqa: ARG002
-        """Nobody asks: the simulated network carries bodies itself."""
         return self.has(blob)
 
     def append(self, blob: Blob, offset: int, pieces: Iterable[bytes], sender: str = "") -> int:  # noqa: ARG002
-        """Take in a body, where it is the one that was announced."""
         content = b"".join(pieces)
         if offset == blob.length and self.has(blob):
             return blob.length
@@ -141,64 +132,53 @@ class MemoryStore:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """The study's agreement."""
         return _agreement(self.contents.settings["agreement"])
 
     @property
     def name(self) -> str:
-        """This owner's name."""
         return self.contents.settings["owner"]
 
     @property
     def settings(self) -> dict[str, str]:
-        """What was settled when joining."""
         return self.contents.settings
 
     def begin_journal(self, name: str) -> None:
         """The plain engine keeps nothing half-finished."""
 
     def secret(self, name: str) -> bytes:
-        """A secret."""
         if name not in self.contents.secrets:
             raise SecretMissing(f"There is no secret {name}.")
         return self.contents.secrets[name]
 
     def keep_secret(self, name: str, content: bytes) -> None:
-        """Keep a secret."""
         with commit():
             self.contents.secrets[name] = content
 
     def drop_secret(self, name: str) -> None:
-        """Forget a secret."""
         self.contents.secrets.pop(name, None)
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a small fact."""
         with commit():
             self.contents.settings[name] = value
 
     def remembered(self, name: str) -> str | None:
-        """Such a fact."""
         return self.contents.settings.get(name)
 
     def begin(
         self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
     ) -> None:
-        """Begin a study."""
         with commit():
             self.contents.settings.update(settings)
             self.contents.secrets.update(secrets)
             self._keep(begin, sign)
 
     def state(self) -> owner.OwnerState:
-        """What the protocol knows."""
         assert self.contents.state is not None
         return self.contents.state
 
     def change(
         self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
     ) -> owner.OwnerStep:
-        """Apply an event and save state and messages together."""
         step = event(self.state())
         if step.state is not self.state() or step.messages:
             with commit():
@@ -212,29 +192,23 @@ class MemoryStore:
             self.contents.outbox[message.sequence] = sign(message).wire
 
     def unsent(self) -> list[tuple[int, bytes]]:
-        """Messages that wait."""
         return [(number, wire) for number, wire in self.contents.outbox.items() if number not in self.contents.sent]
 
     def sent(self) -> list[tuple[int, bytes]]:
-        """Messages that have been handed over."""
         return [(number, wire) for number, wire in self.contents.outbox.items() if number in self.contents.sent]
 
     def mark_sent(self, sequence: int) -> None:
-        """A message has been handed over."""
         with commit():
             self.contents.sent[sequence] = True
 
     def store_records(self, records: Iterable[OwnRecord]) -> None:
-        """Keep the sampled records."""
         with commit():
             self.contents.records.update({one.record: one for one in records})
 
     def records(self) -> list[OwnRecord]:
-        """Own sampled records."""
         return list(self.contents.records.values())
 
     def tasks(self, round: int | None = None) -> list[Task]:
-        """What is to be asked in a round."""
         state = self.state()
         number = state.round if round is None else round
         asked = state.rounds[number - 1].ask if 1 <= number <= state.round else ()
@@ -249,16 +223,13 @@ class MemoryStore:
         raise InputError(f"Record {record} cannot have the draft {text!r} in a simulation.")
 
     def save_questions(self, texts: dict[int, str], source: str, author: str = "") -> None:  # noqa: ARG002
-        """Questions of the current round."""
         with commit():
             self.contents.questions |= {(self.state().round, record): text for record, text in texts.items()}
 
     def hand_in(self) -> None:
-        """Fix the questions of the round."""
         self.change(lambda state: owner.OwnerStep(owner.hands_in(state, state.round)))
 
     def life(self) -> Life:
-        """Every copy has another."""
         return Life(name=self.contents.life)
 
     def was_heard(self) -> None:
@@ -295,24 +266,20 @@ class MemoryStudies:
     def create(
         self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
-        """The study begins."""
         before_commit()
         with commit():
             self.contents.name, self.contents.agreement, self.contents.state = name, agreement, state
         return True
 
     def studies(self) -> list[StudyRow]:
-        """The one study."""
         state = self.contents.state
         return [] if state is None else [StudyRow(state.study, self.contents.name, state.ended is not None, 0.0)]
 
     def agreement(self, study: str) -> str | None:
-        """The agreement's text."""
         state = self.contents.state
         return self.contents.agreement if state is not None and state.study == study else None
 
     def load(self, study: str) -> Loaded | None:
-        """The committed state."""
         state = self.contents.state
         return Loaded(state, self.contents.version) if state is not None and state.study == study else None
 
@@ -324,7 +291,6 @@ class MemoryStudies:
         incoming: Signed | None = None,  # noqa: ARG002 - only a record for people
         outgoing: Sequence[Signed] = (),
     ) -> bool:
-        """State and messages together."""
         if loaded.version != self.contents.version:
             return False
         with commit():
@@ -338,12 +304,10 @@ class MemoryStudies:
         return True
 
     def outgoing(self, study: str, receiver: str, after: int, most: int = 50) -> list[bytes]:  # noqa: ARG002
-        """Messages to an owner."""
         numbers = sorted(number for owner, number in self.contents.outgoing if owner == receiver and number > after)
         return [self.contents.outgoing[(receiver, number)] for number in numbers[:most]]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:  # noqa: ARG002
-        """The body of this name where the owner may fetch it."""
         return self.contents.fetchable.get((owner, hash))
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:  # noqa: ARG002
@@ -363,28 +327,22 @@ class MemoryStudies:
         return []
 
     def lives(self, study: str, owner: str, life: Life) -> bool:  # noqa: ARG002
-        """Whether this is the life of an owner's workspace that takes part."""
         self.contents.heard[owner] = heard_after(self.contents.heard.get(owner, Heard()), life, self._clock())
         return self.contents.heard[owner].life == life.name
 
     def begin_life(self) -> None:
-        """A process serves from now on."""
         self.contents.life = next_life(self.contents.life)
 
     def life(self) -> str:
-        """The newest life."""
         return self.contents.life
 
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:  # noqa: ARG002
-        """Remember whether an owner is ahead."""
         self.contents.ahead[owner] = ahead
 
     def ahead(self, study: str) -> set[str]:  # noqa: ARG002
-        """The owners of which that was noted."""
         return {owner for owner, ahead in self.contents.ahead.items() if ahead}
 
     def bodies(self, study: str) -> MemoryBodies:  # noqa: ARG002
-        """The bodies of the study."""
         return MemoryBodies(self.contents.bodies)
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:  # noqa: ARG002
@@ -396,24 +354,20 @@ class MemoryStudies:
         return 2**40
 
     def remove_bodies(self, study: str, spent: Callable[[facts.StudyState], Collection[Blob]]) -> None:
-        """Remove what is not needed any more."""
         if self.contents.state is not None:
             for blob in spent(self.contents.state):
                 self.bodies(study).remove(blob)
 
     def secret(self, study: str, name: str) -> bytes:
-        """A secret."""
         if (study, name) not in self.contents.secrets:
             raise SecretMissing(f"There is no secret {name}.")
         return self.contents.secrets[(study, name)]
 
     def keep_secret(self, study: str, name: str, content: bytes) -> None:
-        """Keep a secret."""
         with commit():
             self.contents.secrets[(study, name)] = content
 
     def drop_secrets(self, study: str) -> None:
-        """Forget secrets."""
         for known in [known for known in self.contents.secrets if known[0] == study]:
             del self.contents.secrets[known]
 

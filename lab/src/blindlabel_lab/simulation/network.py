@@ -9,63 +9,83 @@ held back arrives later, in any order, or again. Forged messages are made here t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import nacl.signing
 
 from blindlabel.errors import OutsideError
+from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol import messages
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Told, Unreachable
 from blindlabel.protocol.messages import Message
-from blindlabel.protocol.refusals import ProtocolError
+from blindlabel.protocol.refusals import ProtocolError, WrongStudy
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Known, Life, Standing
 from blindlabel_lab.simulation.faults import Crash, Weather
+from blindlabel_lab.simulation.places import Place
 from blindlabel_lab.simulation.world import World
 
 T = TypeVar("T")
 Signer = Callable[[bytes], bytes]
 
 
-class Endpoint(Protocol):
-    """The coordinator as the network sees it."""
+class SimulatedCoordinator:
+    """The coordinator, as an endpoint of the network."""
+
+    def __init__(self, place: Place, study: str, weather: Weather) -> None:
+        self.study = study
+        self._place = place
+        self._weather = weather
+        self.open()
+
+    def open(self) -> None:
+        """Start (again) from what is stored."""
+        self.party = CoordinatorParty(self._place.studies(), draw=self._weather.random.randrange)
 
     def receive(self, wire: bytes) -> bool:
         """Take in a message."""
-        ...
+        return self.party.receive(wire)
 
     def outgoing(self, owner: str, after: int) -> list[bytes]:
         """Messages to an owner."""
-        ...
+        return self.party.store.outgoing(self.study, owner, after)
 
     def hears(self, owner: str, known: Known) -> Standing:
         """How it stands with an owner."""
-        ...
+        return self.party.hears(self.study, owner, known)
 
     def check_life(self, owner: str, life: Life) -> None:
         """Refuse a second life of an owner's workspace."""
-        ...
+        self.party.check_life(self.study, owner, life)
 
     def put_body(self, blob: Blob, body: bytes) -> None:
-        """Take in a body."""
-        ...
+        """Take in what is missing of a body."""
+        bodies = self.party.store.bodies(self.study)
+        here = bodies.received(blob)
+        bodies.append(blob, here, [body[here:]])
 
     def get_body(self, owner: str, blob: Blob) -> bytes:
         """Give a body to an owner that may have it."""
-        ...
+        if self.party.store.fetchable(self.study, owner, blob.hash) != blob:
+            raise WrongStudy("There is no such body for this owner.")
+        return self.party.store.bodies(self.study).read_all(blob)
+
+    def close(self) -> None:
+        """End the study as it stands."""
+        self.party.close(self.study)
 
     def known(self) -> StudyState:
-        """The committed state, to see whether a message changed it."""
-        ...
+        """The committed state."""
+        return self.party.load(self.study).state
 
 
 @dataclass
 class Network:
     """Carries calls to the coordinator, badly."""
 
-    endpoint: Callable[[], Endpoint]
+    endpoint: Callable[[], SimulatedCoordinator]
     weather: Weather
     signers: dict[str, Signer]
     """Owners' keys: a forged message of a wrong round is signed properly, as a faulty owner would."""
@@ -188,13 +208,13 @@ class Network:
     def _forged(self, kind: str, message: Message) -> bytes:
         signer = self.signers[message.sender]
         if kind == "wrong study":
-            message = _changed(message, study=message.study[::-1])
+            message = replace(message, previous="", study=message.study[::-1])
         elif kind == "wrong sender":
             others = [*sorted(set(self.signers) - {message.sender}), "stranger"]
-            message = _changed(message, sender=self.weather.random.choice(others))
+            message = replace(message, previous="", sender=self.weather.random.choice(others))
         elif kind == "stale round":
             other = [number for number in range(6) if number != message.round]
-            message = _changed(message, round=self.weather.random.choice(other))
+            message = replace(message, previous="", round=self.weather.random.choice(other))
         else:
             signer = _signing(self.stranger)
         return messages.sign(message, signer).wire
@@ -202,16 +222,3 @@ class Network:
 
 def _signing(key: nacl.signing.SigningKey) -> Signer:
     return lambda data: key.sign(data).signature
-
-
-def _changed(
-    message: Message, *, study: str | None = None, sender: str | None = None, round: int | None = None
-) -> Message:
-    return Message(
-        study or message.study,
-        sender or message.sender,
-        message.receiver,
-        message.round if round is None else round,
-        message.sequence,
-        message.body,
-    )

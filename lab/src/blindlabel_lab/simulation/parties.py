@@ -16,16 +16,13 @@ from contextlib import contextmanager
 from blindlabel.engines.interface import IN_THIS_PROCESS, Evaluated, Terms, Working
 from blindlabel.engines.plain import PlainEngine
 from blindlabel.language.formula import Formula
-from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.owner import OwnerParty, is_over
 from blindlabel.parties.questions import open_tasks
 from blindlabel.protocol import messages
-from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Bodies, Line, MovedBytes, Store, Told
 from blindlabel.protocol.owner_facts import OwnRound
-from blindlabel.protocol.refusals import WrongStudy
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import NAMELESS, Known, Life, Standing
+from blindlabel.protocol.standing import NAMELESS, Known, Life
 from blindlabel.records.tables import Table
 from blindlabel.storage import journal_points
 from blindlabel.storage.journal_points import Point
@@ -92,56 +89,6 @@ class FaultyEngine(PlainEngine):
         yield from super().evaluate(terms, public, parcels, questions, working)
 
 
-class SimulatedCoordinator:
-    """The coordinator, as an endpoint of the network."""
-
-    def __init__(self, place: Place, study: str, weather: Weather) -> None:
-        self.study = study
-        self._place = place
-        self._weather = weather
-        self.open()
-
-    def open(self) -> None:
-        """Start (again) from what is stored."""
-        self.party = CoordinatorParty(self._place.studies(), draw=self._weather.random.randrange)
-
-    def receive(self, wire: bytes) -> bool:
-        """Take in a message."""
-        return self.party.receive(wire)
-
-    def outgoing(self, owner: str, after: int) -> list[bytes]:
-        """Messages to an owner."""
-        return self.party.store.outgoing(self.study, owner, after)
-
-    def hears(self, owner: str, known: Known) -> Standing:
-        """How it stands with an owner."""
-        return self.party.hears(self.study, owner, known)
-
-    def check_life(self, owner: str, life: Life) -> None:
-        """Refuse a second life of an owner's workspace."""
-        self.party.check_life(self.study, owner, life)
-
-    def put_body(self, blob: Blob, body: bytes) -> None:
-        """Take in what is missing of a body."""
-        bodies = self.party.store.bodies(self.study)
-        here = bodies.received(blob)
-        bodies.append(blob, here, [body[here:]])
-
-    def get_body(self, owner: str, blob: Blob) -> bytes:
-        """Give a body to an owner that may have it."""
-        if self.party.store.fetchable(self.study, owner, blob.hash) != blob:
-            raise WrongStudy("There is no such body for this owner.")
-        return self.party.store.bodies(self.study).read_all(blob)
-
-    def close(self) -> None:
-        """End the study as it stands."""
-        self.party.close(self.study)
-
-    def known(self) -> StudyState:
-        """The committed state."""
-        return self.party.load(self.study).state
-
-
 class SimulatedLine:
     """An owner's line over the simulated network."""
 
@@ -151,14 +98,12 @@ class SimulatedLine:
         self._life = life
 
     def deliver(self, wire: bytes, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
-        """Hand over a message and, before it, its bodies."""
         self._network.check_life(self._owner, self._life)
         for blob in messages.parse(wire).message.blobs:
             self._network.put_body(blob, bodies.read_all(blob))
         self._network.post(wire)
 
     def fetch(self, known: Known, wait: float) -> Told:
-        """The coordinator's messages, once there are some."""
         world = self._network.world
         until = world.now + wait
         self._network.check_life(self._owner, self._life)
@@ -170,7 +115,6 @@ class SimulatedLine:
         return told
 
     def fetch_body(self, blob: Blob, bodies: Bodies, moved: MovedBytes | None = None) -> None:  # noqa: ARG002
-        """Get a body."""
         body = self._network.get_body(self._owner, blob)
         here = bodies.received(blob)
         bodies.append(blob, here, [body[here:]])

@@ -45,37 +45,29 @@ class Place(Protocol):
 
     def studies(self, process: str = COORDINATOR) -> Studies:
         """The coordinator's store, opened (again) by one of its processes."""
-        ...
 
     def new_store(self, owner: str) -> Store:
         """A store for an owner that is about to join."""
-        ...
 
     def store(self, owner: str) -> Store:
         """An owner's store, opened (again)."""
-        ...
 
     def back_up(self, party: str) -> None:
         """Copy everything of a party."""
-        ...
 
     def restore(self, party: str) -> bool:
         """Go back to the copy; False where there is none or nothing has changed since."""
-        ...
 
     def second(self, owner: str, *, keep: bool = False) -> Store | None:
         """A second life of an owner's workspace, from its backup; None if there is none. `keep`: from now on it is
         the only one, in place of the first.
         """
-        ...
 
     def cut(self, party: str) -> list[str]:
         """A party's process died: what was lost that it had committed. Where the disk forgets, its power goes too."""
-        ...
 
     def shut(self) -> None:
         """End all processes."""
-        ...
 
 
 class InMemory:
@@ -88,25 +80,20 @@ class InMemory:
         self._backups: dict[str, OwnerContents | StudyContents] = {}
 
     def studies(self, process: str = COORDINATOR) -> Studies:  # noqa: ARG002
-        """The coordinator's store."""
         return MemoryStudies(self._study, self.clock.now)
 
     def new_store(self, owner: str) -> Store:
-        """A store for a new owner."""
         self._owners[owner] = OwnerContents()
         return self.store(owner)
 
     def store(self, owner: str) -> Store:
-        """An owner's store."""
         return MemoryStore(self._owners[owner])
 
     def back_up(self, party: str) -> None:
-        """Copy everything of a party."""
         kept = self._study if party == COORDINATOR else self._owners[party]
         self._backups[party] = kept.copy()
 
     def restore(self, party: str) -> bool:
-        """Go back to the copy."""
         if party not in self._backups:
             return False
         kept = self._backups[party].copy()
@@ -117,7 +104,6 @@ class InMemory:
         return changed
 
     def second(self, owner: str, *, keep: bool = False) -> Store | None:
-        """A second life, from the backup."""
         if keep:
             self._owners[owner] = self._owners.pop(f"{owner} again")
             return self.store(owner)
@@ -145,24 +131,20 @@ class InFolders:
         self._open: dict[str, CoordinatorStore | Workspace] = {}
 
     def studies(self, process: str = COORDINATOR) -> Studies:
-        """The coordinator's store, for one of its processes."""
         self._close(process)
         store = self._open[process] = CoordinatorStore(self._folder / COORDINATOR)
         store.database.clock = self.clock.now
         return store
 
     def new_store(self, owner: str) -> Store:
-        """A workspace for a new owner."""
         return Workspace.create(self._folder / owner)
 
     def store(self, owner: str) -> Store:
-        """An owner's workspace."""
         self._close(owner)
         store = self._open[owner] = Workspace.open(self._folder / owner)
         return store
 
     def back_up(self, party: str) -> None:
-        """Copy a party's folder, whose database nobody uses in this moment."""
         for process in (party, f"{party} again") if party == COORDINATOR else (party,):
             if process in self._open:
                 self._open[process].database.close()
@@ -171,7 +153,6 @@ class InFolders:
         shutil.copytree(self._folder / party, copy)
 
     def restore(self, party: str) -> bool:
-        """Go back to the copy."""
         copy = self._folder / f"{party}.backup"
         if not copy.exists():
             return False
@@ -183,7 +164,6 @@ class InFolders:
         return True
 
     def second(self, owner: str, *, keep: bool = False) -> Store | None:
-        """A second life, from the backup."""
         again, copy = self._folder / f"{owner} again", self._folder / f"{owner}.backup"
         if keep:
             self._close(owner)
@@ -199,7 +179,6 @@ class InFolders:
         return self.store(again.name)
 
     def cut(self, party: str) -> list[str]:
-        """Where the disk forgets: what is left of the party's folder. Nothing that was committed may be lost."""
         if self._disk is None:
             return []
         self._close(party)
@@ -208,7 +187,6 @@ class InFolders:
         return [] if _rows(self._folder / party) == before else [f"{party} lost in a power cut what it had committed"]
 
     def shut(self) -> None:
-        """End all processes."""
         for party in list(self._open):
             self._close(party)
 

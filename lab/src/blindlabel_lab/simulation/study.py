@@ -28,8 +28,8 @@ from blindlabel.storage.journal_points import Point
 from blindlabel.transport.background import PAUSE, Background
 from blindlabel_lab.simulation.carried import CarriedFolders
 from blindlabel_lab.simulation.faults import Crash, Weather, WriteFails
-from blindlabel_lab.simulation.network import Network
-from blindlabel_lab.simulation.parties import Mortality, SimulatedCoordinator, SimulatedLine, SimulatedOwner
+from blindlabel_lab.simulation.network import Network, SimulatedCoordinator
+from blindlabel_lab.simulation.parties import Mortality, SimulatedLine, SimulatedOwner
 from blindlabel_lab.simulation.places import Place
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.truth import View, false_of_coordinator, false_of_owner

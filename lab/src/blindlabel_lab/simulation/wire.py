@@ -201,7 +201,6 @@ class _Loop(asyncio.SelectorEventLoop):
     _scheduled: list[asyncio.TimerHandle]
 
     def time(self) -> float:
-        """The simulated time."""
         return self._world.now
 
 
@@ -219,7 +218,6 @@ class _Pipes(httpcore.NetworkBackend):
         local_address: str | None = None,  # noqa: ARG002
         socket_options: Iterable[Any] | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
-        """A connection."""
         if self._wire.weather.strikes("no descriptors"):
             raise httpcore.ConnectError(os.strerror(errno.EMFILE))
         if (seconds := self._wire.away()) > 0:
@@ -242,7 +240,6 @@ class _Stream(httpcore.NetworkStream):
         self._cut = False
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Bytes to the server."""
         weather = self._wire.weather
         self._sent += buffer
         if self._is_late or not buffer:
@@ -256,7 +253,6 @@ class _Stream(httpcore.NetworkStream):
         self._pipe.feed(buffer)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Bytes of the answer, in small pieces."""
         weather = self._wire.weather
         if self._is_late:
             self._wire._late.append(bytes(self._sent))
@@ -275,7 +271,6 @@ class _Stream(httpcore.NetworkStream):
         return piece
 
     def close(self) -> None:
-        """Hang up."""
         self._pipe.hang_up()
 
     def start_tls(
@@ -285,7 +280,6 @@ class _Stream(httpcore.NetworkStream):
         raise NotImplementedError
 
     def get_extra_info(self, info: str) -> Any:
-        """Whether there is something to read before anything was asked."""
         return False if info == "is_readable" else None
 
 
@@ -300,14 +294,12 @@ class Pipe(asyncio.Transport):
         self._protocol.connection_made(self)
 
     def feed(self, content: bytes) -> None:
-        """Bytes for the server."""
         if self._loop is not self._wire._loop:
             raise httpcore.WriteError("the connection is gone")
         if not self._over and content:
             self._wire.run(lambda: self._protocol.data_received(content), lambda: True)
 
     def answer(self) -> bytes:
-        """The whole answer; none in time where the server waits for the rest of a request that has no rest."""
         if self._loop is not self._wire._loop:
             raise httpcore.ReadError("the connection is gone")
         patience = 5.0 if self._starved() else 60.0
@@ -321,11 +313,9 @@ class Pipe(asyncio.Transport):
         return self._over or self._wire._crashed or (cycle is not None and cycle.response_complete)
 
     def _starved(self) -> bool:
-        """Whether the request has not come to its end, as when damage hit the length of its body."""
         return self._protocol.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def hang_up(self) -> None:
-        """The connection is gone."""
         if not self._over and self._loop is self._wire._loop:
             self._over = True
             cycle = self._protocol.cycle
@@ -335,15 +325,12 @@ class Pipe(asyncio.Transport):
             )
 
     def write(self, data: Any) -> None:
-        """Bytes for the client."""
         self._out += data
 
     def is_closing(self) -> bool:
-        """Whether the server is done with it."""
         return self._over
 
     def close(self) -> None:
-        """The server is done with it."""
         self._over = True
 
     def pause_reading(self) -> None:

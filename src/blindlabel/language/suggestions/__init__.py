@@ -17,7 +17,7 @@ The method, the same for every table:
 3. *Points* (`weighing`): the few conditions that say most, worth 1 to 4.
 4. *How much is enough* (`weighing`): what a true partner may be expected to have, more than its neighbours have, and so
    much that whatever reaches it says more than the rarity of matches asks for. The agreement tells how rare they are.
-5. *But not* (`evidence`): what speaks for a neighbour instead, or a word that it has in place of one of the record's.
+5. *But not* (`evidence`): what speaks for a neighbour instead, or a number or word in place of one of the record's.
 6. *Otherwise* (in round 2, in well-spelt tables): the record's rarest words, whatever they tell it from. Where both
    sides disagree over one way of weighing, another tells more than asking for less of the same.
 

@@ -1,7 +1,9 @@
-"""What it says about another record that it has a needle. For the record: how probably a true partner has it, against
-how probably something that could be mistaken for the record has it too. Against it: what speaks for another row
-that the points let pass. Where that row has an identifier, a year or a name that the record lacks, the other record
-must not have that; where it has none, a word in place of one of the record's ("professional" for "home").
+"""What a needle says about another record that has it.
+
+For the record: how probably a true partner has it, and how probably something that could be mistaken for the record
+has it too. Against the record: what points to another row that the points let pass. If that row has an identifier, a
+year or a name that the record lacks, the other record must not have that; if it has none, a number or a word in place
+of one of the record's ("32gb" for "16gb", "professional" for "home").
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from blindlabel.language.suggestions.needles import (
     Texts,
     kind_of,
     needles_of,
+    unit_of,
 )
 from blindlabel.language.suggestions.priors import Priors
 from blindlabel.language.suggestions.profiles import SEVERAL, Profile
@@ -189,25 +192,28 @@ SLOWLY = 4
 def set_apart(
     texts: Texts, row: Texts, rows_having: Callable[[str], int], given: Circumstances, asking: Asking
 ) -> list[Found]:
-    """Words that a row has in place of words of the record, the rarest first, where several rows have either: the
-    more, the more doubtful words are, for a damaged row is often about the same thing as one that says more.
+    """Numbers in a text (a size) that a row has in place of the record's, then words in place of its words, the rarest
+    first, where several rows have either: the more, the more doubtful words are, for a damaged row is often about the
+    same thing as one that says more.
     """
     theirs = {word: name for name, text in row.items() for word in words_in_order(text)}
-    own = {word for text in texts.values() for word in words_in_order(text)} - theirs.keys()
-    if "is_in" not in asking.functions or not any(
-        len(word) >= SHORTEST_PART and rows_having(word) >= SEVERAL for word in own
-    ):
-        return []
+    mine = {word for text in texts.values() for word in words_in_order(text)}
+    own = mine - theirs.keys()
+    says = any(len(word) >= SHORTEST_PART and rows_having(word) >= SEVERAL for word in own)
     least, most = SEVERAL / max(1e-9, 1 - given.doubtful**SLOWLY), given.priors.commonest * given.rows
-    found = [
-        Found(Needle("is_in", word, None if asking.whole else name), "word", (name,), word)
-        for word, name in theirs.items()
-        if kind_of(word) == "word"
-        and SHORTEST_MIXED <= len(word) <= asking.limits.needle_length
-        and least <= rows_having(word) <= most
-        and not any(word in text for text in texts.values())
-    ]
-    return sorted(found, key=lambda one: (rows_having(one.word), one.word))
+    found: list[Found] = []
+    for word, name in theirs.items():
+        kind, where, longest = kind_of(word, asking.units), None if asking.whole else name, asking.limits.needle_length
+        if not least <= rows_having(word) <= most or not 1 < len(word) <= longest:
+            continue
+        if kind == "word" and says and len(word) >= SHORTEST_MIXED and not any(word in one for one in mine):
+            found.append(Found(Needle("is_in", word, where), kind, (name,), word))
+        elif kind == "number" and word not in mine and given.profiles[name].kind == "text":
+            instead = [one for one in words_in_order(texts[name]) if one in own and unit_of(one) == unit_of(word)]
+            if any(kind_of(one, asking.units) == "number" for one in instead):
+                found.append(Found(Needle("has_word", word, where), kind, (name,), word))
+    allowed = (one for one in found if one.needle.function in asking.functions)
+    return sorted(allowed, key=lambda one: (one.kind == "word", rows_having(one.word), one.word))
 
 
 @dataclass(frozen=True)
@@ -223,11 +229,12 @@ class Naming:
     """Where they are not: the attributes that tell siblings apart, as far as that is known."""
 
     def otherwise(self, texts: Texts, row: Texts, *, identified: bool) -> list[Found]:
-        """What names another row and not the record, best first: identifiers, years where the record has another,
-        single words (a given name) where the record has another, and numbers that tell siblings apart (an age). A price
-        or a quantity names nothing. Nothing where the row may be about the same thing: where words are often misspelt,
-        the row must differ where siblings do (in the given name) or, where that is not known, in two things. Where the
-        record has no identifier (not `identified`), another's says nothing: it may be the record's own, left out.
+        """What names another row and not the record, best first: identifiers; years and single words (a given name) if
+        the record has others; and numbers that tell siblings apart (an age). A price or a quantity names nothing.
+
+        Nothing is named if the row may be about the same thing: in a table with many misspelt words, it must differ in
+        what tells siblings apart (the given name) or, if that is not known, in two things. If the record has no
+        identifier (not `identified`), another's says nothing: it may be the record's own, left out.
         """
         found = needles_of(row, self.years, self.asking)
         single = [

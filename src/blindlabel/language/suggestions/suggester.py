@@ -62,7 +62,7 @@ class JudgedRecord:
     near: Sequence[Texts]
     """The nearest rows of the table that are other things, the most similar first."""
     speaking: Callable[[int], tuple[list[Found], list[Found]]]
-    """What names each of them, by its place, and not the record (nothing where it may be about the same thing); and
+    """What names each of them, by its place, and not the record (nothing if it may be about the same thing); and
     what sets it apart, where nothing names it.
     """
 
@@ -136,14 +136,8 @@ class Suggester:
         relied_on = self._personal if born else frozenset[str]()
         self._given = self._seen_in(looked_at, rows, relied_on)
         self._well_spelt = self._given.spelt == 1
-        self._asking = Asking(
-            frozenset(DEFAULT_FUNCTIONS if functions is None else functions),
-            self.limits,
-            whole,
-            single_attributes,
-            units_of(looked_at),
-            halves=not self._well_spelt,
-        )
+        asked, units = frozenset(DEFAULT_FUNCTIONS if functions is None else functions), units_of(looked_at)
+        self._asking = Asking(asked, self.limits, whole, single_attributes, units, halves=not self._well_spelt)
         kinds = {name: profile.kind for name, profile in self._given.profiles.items()}
         self._numeric = frozenset(name for name, kind in kinds.items() if kind != "text")
         telling = relied_on
@@ -191,22 +185,20 @@ class Suggester:
         return replace(made, again=made.text in previous, otherwise=self._asks_otherwise(asked))
 
     def stricter(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little stricter than this one, which a person may have written, or None if there is none, or
-        where it is no chain.
+        """A question a little stricter than this one, which a person may have written; None if there is none, or if it
+        is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
-        changed = None if points is None else stricter(points, self._points(judged, 1).conditions)
+        changed = points and stricter(points, self._points(judged, 1).conditions)
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def looser(self, question: Formula | Chain, record: Record, round: int = 1) -> Suggestion | None:
-        """A question a little looser than this one, or None if there is none, where one condition would be enough that
-        is no identifier of its own, or where it is no chain.
+        """A question a little looser than this one; None if there is none, if one condition that is no identifier of
+        its own would then be enough, or if it is not a chain.
         """
         judged, points = self.judge(record), _as_points(question)
         known = self._known(judged)
-        changed = (
-            None if points is None else looser(points, lambda one: all(self._decides(a, known) for a in one.atoms))
-        )
+        changed = points and looser(points, lambda one: all(self._decides(atom, known) for atom in one.atoms))
         return None if changed is None else self._suggestion(record, changed, judged, round)
 
     def verdict(self, question: Question, record: Record) -> Verdict:
@@ -308,12 +300,8 @@ class Suggester:
 
     def _circumstances(self, texts: Texts, near: Sequence[Texts]) -> Circumstances:
         lengths = {name: len(words_in_order(text)) for name, text in texts.items()}
-        return replace(
-            self._given,
-            near=near,
-            lengths=lengths,
-            presence=self._patterns.presence(texts, self._given.profiles, self._priors),
-        )
+        presence = self._patterns.presence(texts, self._given.profiles, self._priors)
+        return replace(self._given, near=near, lengths=lengths, presence=presence)
 
     def imagined(self, record: Record) -> Imagined:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""

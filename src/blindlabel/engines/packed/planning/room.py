@@ -38,7 +38,9 @@ from blindlabel.settings import declared
 WRONG = 1e-6
 """The probability that a label is wrong, at most."""
 _LEAST_BLOCK = 16
-"""Records of a batch: fewer would make records hardly smaller, and the stretches to add up many."""
+"""The fewest records of a batch. With fewer, records would hardly get smaller, and there would be many stretches to add
+up.
+"""
 _ROTATION, _RESIDUES, _PRODUCT = 0.0085, 0.003, 0.026
 """Processor seconds at degree 16384 and five primes, on a quiet machine: key switching, a ciphertext as residues or
 back, a product of two with what goes with it.
