@@ -116,7 +116,7 @@ class Suggester:
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
         self.most_others = most_others
-        self.table = OwnTable([self._own(one) for one in records], self.attributes)
+        self.table = OwnTable([self.own(one) for one in records], self.attributes)
         self.level = Level()
         """Of verdicts, where known pairs have set it."""
         self._priors = priors or Priors()
@@ -203,7 +203,7 @@ class Suggester:
 
     def verdict(self, question: Question, record: Record) -> Verdict:
         """What is to be thought of any question, suggested or not, that was written for this record."""
-        own = self._own(record)
+        own = self.own(record)
         return verdict(question, own, self.table, self._imagined(tuple(own.attributes.items())), self.level)
 
     def rarity(self, word: str) -> int:
@@ -262,7 +262,7 @@ class Suggester:
                     chosen[speaking[0].needle] = speaking[0]
         return list(chosen.values())
 
-    def _own(self, record: Record) -> Record:
+    def own(self, record: Record) -> Record:
         """A record as the table has it: whatever else it holds is not looked at."""
         return Record.of({name: record.attributes.get(name, "") for name in self.attributes})
 
@@ -307,7 +307,7 @@ class Suggester:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""
         texts = self._texts_of(record)
         near = [self.table.records[self.table.different[one.row]].attributes for one in self._others(texts)]
-        return self._imagination.of(self._own(record).attributes, near, self._circumstances(texts, ()), self.rarity)
+        return self._imagination.of(self.own(record).attributes, near, self._circumstances(texts, ()), self.rarity)
 
     @cached_property
     def _imagination(self) -> Imagination:
@@ -382,7 +382,7 @@ class Suggester:
         for term in points.exclusions:
             having = min(map(self.table.count, term))
             reasons.append(Reason(term_text(term, plain=True), 0, "exclusion", having, having, near))
-        text, own = text_of(points, lowered=self.lowered), own_rows(points, self.table, self._own(record))
+        text, own = text_of(points, lowered=self.lowered), own_rows(points, self.table, self.own(record))
         return Suggestion(text, points, tuple(reasons), own, round)
 
 
