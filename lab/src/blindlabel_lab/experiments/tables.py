@@ -194,11 +194,9 @@ def _verdicts(document: Document) -> Table:
     for group, one in document["means"].items():
         cells = [_share(one["bins"][words]["share"], one["bins"][words]["spread"]) for words in said]
         rows.append([f"mean: {group}", *cells, *_ranks(one)])
-        off = (
-            f"off by {100 * one['off']:.0f} points, in one table of ten by {100 * one['seldom_off']:.0f}; with a pilot"
-        )
-        off += f" {100 * one['pilot_off']:.0f} and {100 * one['pilot_seldom_off']:.0f}"
-        rows.append([off, *[""] * (len(rows[0]) - 1)])
+        off = [round(100 * one[f"{key}off"]) for key in ("", "seldom_", "pilot_", "pilot_seldom_")]
+        said_of = "off by {} points, in one table of ten by {}; with a pilot {} and {}".format(*off)
+        rows.append([said_of, *[""] * (len(rows[0]) - 1)])
     return rows
 
 
