@@ -24,12 +24,11 @@ from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task
 from blindlabel.records.generator import GeneratedTables, Size, generate
 from blindlabel.records.generator import write as write_tables
-from blindlabel.records.preparation import Recipe
-from blindlabel.records.proposing import types_of
+from blindlabel.records.proposing import recipe_for
 from blindlabel.storage.annotations import Annotations, Visit
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.judging import Judging
-from blindlabel.web.local_study import CRITERIA, STEPS, Rehearsal, Wanted
+from blindlabel.web.local_study import CRITERIA, Rehearsal, Wanted
 
 RECORDS, ROWS, GENERATED = 8, 80, 300
 """Records to practise on; rows of the owner's table, those with the nearest relatives; and rows of the other."""
@@ -176,7 +175,7 @@ def _with_relatives(made: GeneratedTables) -> GeneratedTables:
     """The tables with only those rows of the first that are most like a record of the second that is not their
     partner.
     """
-    recipe = Recipe.of(STEPS, types_of([made.a, made.b], Recipe(STEPS)))
+    recipe = recipe_for((made.a, made.b), made.a.attributes)
     own, others = (
         dict(zip(table.ids, (words_of(one.whole) for one in recipe.rows(table, table.attributes))))
         for table in (made.a, made.b)
