@@ -177,6 +177,7 @@ def test_practice_in_every_look_and_by_keyboard_alone(study: Rehearsal, app: App
         page.keyboard.press("Alt+g")
         expect(page.locator(".why")).to_contain_text("Suggested")
         expect(page.locator(".truth")).to_be_hidden()
+        page.set_viewport_size({"width": 1024, "height": 600})
         save_in_practice(page)
         if place in (0, 7):
             seen(page, f"truth {place}")
@@ -200,6 +201,7 @@ def save_in_practice(page: Page) -> None:
     if doubt.is_visible():
         page.keyboard.press("Control+Enter")
     expect(truth).to_contain_text("artner: ")
+    expect(truth).to_be_in_viewport(ratio=0.9)  # it stands below the question, which fills a small screen
 
 
 FOCUSED = """async () => {
@@ -237,6 +239,27 @@ def test_every_control_shows_that_it_has_the_focus(app: App, page: Page) -> None
                 seen_with[found[0]] = found[1] and seen_with.get(found[0], True)
         assert len(seen_with) > 20, where
         assert [control for control, is_seen in seen_with.items() if not is_seen] == [], where
+
+
+SHADES = """() => {
+  const seen = document.createElement("div");
+  document.body.append(seen);
+  const light = (name) => {
+    seen.style.color = `var(--${name})`;
+    const [red, green, blue] = getComputedStyle(seen).color.match(/[0-9.]+/g).map(Number);
+    return 0.299 * red + 0.587 * green + 0.114 * blue;
+  };
+  return ["rare-1", "rare-2", "rare-3"].map((name) => Math.abs(light(name) - light("sheet")));
+}"""
+"""How far each shade of rare words is from the sheet on which they stand."""
+
+
+def test_the_rarer_a_word_the_stronger_its_colour_in_light_and_dark(app: App, page: Page) -> None:
+    for scheme, _ in LOOKS:
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        expect(page.locator("body.body--dark")).to_have_count(1 if scheme == "dark" else 0)
+        one, two, three = page.evaluate(SHADES)
+        assert 0 < one < two < three, scheme
 
 
 def test_usable_at_two_hundred_percent(study: Rehearsal, app: App, browser: Browser) -> None:

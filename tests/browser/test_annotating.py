@@ -80,6 +80,19 @@ def test_first_visit_asks_for_the_name_offers_practice_and_lets_no_second_browse
         page.goto(app.link)  # the same browser may use its link again
         expect(page.locator(".title")).to_contain_text("Ada Byron for anna")
         expect(page.locator(".practice")).to_be_hidden()
+        study.workspace("anna").remember("practice_offered_to Ada Byron", "")
+        page.reload()
+        expect(page.locator(".practice")).to_be_visible()
+        open_record(page, 0)
+        page.keyboard.press("Alt+g")
+        expect(page.locator(".why")).to_contain_text("Suggested")
+        page.keyboard.press("Control+s")
+        expect(page.locator(".pane .state").or_(page.locator(".confirmation")).first).to_be_visible()
+        page.keyboard.press("Control+s")
+        expect(page.locator(".pane .state")).to_have_text("saved")
+        page.keyboard.press("Alt+l")
+        expect(page.locator(".records")).to_be_visible()
+        expect(page.locator(".practice")).to_be_hidden()  # whoever has saved a question is not new here
         expect(page.locator(".q-dialog")).to_have_count(0)
         second = new_context(browser)
         refused = second.new_page()
@@ -132,12 +145,16 @@ def test_versions_stand_side_by_side_and_the_best_is_marked(expert: Expert, cont
     bar = page.get_by_role("slider")
     bar.fill(str(bar.get_attribute("max")))
     expect(page.locator(".verdict-bad strong, .verdict-warn strong")).to_contain_text("strict")
+    page.get_by_role("button", name="Edit a copy of your record").scroll_into_view_if_needed()
     page.keyboard.press("Alt+c")
     choices = page.locator(".choice")
     expect(choices.first).to_contain_text("Mine")
+    expect(page.locator(".choices")).to_be_in_viewport(ratio=0.95)  # though what was looked at is below them
     expect(choices.first).to_contain_text("strict")
     expect(choices.filter(has_text="The best of these")).to_have_count(1)
     expect(choices.first).not_to_contain_text("The best of these")
+    told = [one.removeprefix("The best of these: ") for one in choices.locator(".choice-difference").all_inner_texts()]
+    assert len(set(told)) == len(told), "no version is there twice"
     page.keyboard.press("Alt+2")
     expect(page.locator(".points-bar strong")).not_to_have_text(str(bar.get_attribute("max")))
     expect(choices.first).to_be_visible()
@@ -216,6 +233,44 @@ def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_p
             expect(page.get_by_role("checkbox", name="Not sure")).to_be_checked()
         page.context.close()
     assert [Annotations(anna).marks()[own.record].unsure for own in anna.records()[1:]] == [True] * 7
+
+
+ALT_Q = """() => {
+  const key = { key: "q", code: "KeyQ", altKey: true, bubbles: true, cancelable: true };
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+  return document.activeElement.className;
+}"""
+"""Presses Alt+Q, and looks at once where the next letter would go."""
+
+
+def test_what_is_typed_right_after_alt_q_goes_into_the_question(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    open_record(page, 13)
+    for view, field in (("Points", "points-new"), ("Text", "cm-content")):
+        page.get_by_role("button", name=view, exact=True).click()
+        expect(page.locator(f".{field}")).to_be_focused()
+        page.keyboard.press("Alt+w")
+        assert field in page.evaluate(ALT_Q).split(), view
+
+
+def test_rare_words_are_worth_the_same_in_whatever_order_they_are_clicked(
+    expert: Expert, context: BrowserContext
+) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()[14]
+    clicked = [own.row["surname"].split()[0], own.row["given_name"].split()[0]]
+    found = []
+    for order in (clicked, clicked[::-1]):
+        page.goto(expert.app.address)
+        open_record(page, 14)
+        page.get_by_role("button", name="Points", exact=True).click()
+        expect(page.locator(".rare-3").first).to_be_visible()  # the table has been read
+        words(page, *order)
+        expect(page.locator(".points-table tbody tr")).to_have_count(2)
+        found.append({word: page.get_by_label(f"Points of {word}").input_value() for word in order})
+        page.get_by_role("button", name="Discard").click()
+        expect(page.locator(".points-empty")).to_be_visible()
+    assert found[0] == found[1] and "1" not in found[0].values(), found
 
 
 def test_a_key_pressed_right_after_a_click_saves_what_was_clicked(expert: Expert, context: BrowserContext) -> None:

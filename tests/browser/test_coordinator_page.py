@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.parties.questions import SuggestedQuestions
 from blindlabel.parties.study import standing
-from blindlabel.protocol.figures import headline, so_far
+from blindlabel.protocol.figures import advice, headline, so_far
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.transport import server_limits
 from blindlabel.web.coordinator_page import COOKIE, add_page, sign_in_code
@@ -58,20 +58,27 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     scheme, width = look.split()
     context = new_context(browser, viewport={"width": int(width), "height": 800}, color_scheme=scheme)
     page = context.new_page()
+    page.goto(f"{coordinated.address}/nowhere")
+    expect(page.locator("main")).to_contain_text("There is no such page.")
+    no_violations(page, page.url)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(coordinated.address)
+    page.get_by_role("link", name="Back to the first page").click()
+    expect(page.get_by_label("Code")).to_be_visible()
     no_violations(page, page.url)
     page.get_by_label("Code").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_have_text("This is not the code.")
     sign_in(page, coordinated)
     no_violations(page, page.url)
+    page.goto(f"{coordinated.address}/studies/nonsense")
+    expect(page.locator("main")).to_contain_text("There is no such study.")
+    page.get_by_role("link", name="Back to the first page").click()
     page.get_by_role("link", name="Patients of two hospitals").click()
     page.wait_for_url("**/studies/*")
     if not coordinated.answered:
         expect(page.get_by_role("heading", name="Round 1 of 2")).to_be_visible()
-        expect(page.get_by_text("0 of 2 owners have answered: 12 questions in this round.")).to_be_visible()
+        expect(page.get_by_text("Answered by 0 of 2 owners; 12 questions in this round.")).to_be_visible()
         expect(page.get_by_text("There is nothing to export before the first round is settled.")).to_be_visible()
         expect(page.get_by_text("anna has to answer round 1")).to_be_visible()
         anna = page.get_by_role("region", name="Owners").locator("tbody tr").first
@@ -94,6 +101,15 @@ def test_page_shows_how_a_study_stands_and_keeps_up(coordinated: Coordinated, br
     fits(page, look)
     rounds = [one.total for one in standing(coordinated.study.coordinator, coordinated.study.agreement.hash).history]
     settled = so_far([one for one in rounds if one.pairs])
+    history = standing(coordinated.study.coordinator, coordinated.study.agreement.hash).history
+    told = advice(
+        [one.total for one in history if one.settled],
+        [one.pairings for one in history if one.settled],
+        [one.asked for one in history],
+    )
+    heading = "For another study" if history[-1].settled else "Consider"
+    expect(page.get_by_role("heading", name=heading)).to_have_count(1 if told else 0)
+    expect(page.locator(".advice li")).to_have_text(told)
     expect(page.locator(".headline")).to_have_text(headline([one for one in rounds if one.pairs]))
     for cell in page.get_by_role("region", name="Account of bits").locator("td").all_inner_texts():
         learnt, allowed = (int(number.replace(",", "")) for number in cell.split(" of "))

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from blindlabel.web.local_study import Rehearsal, Wanted
+from support.axe import no_violations
 from support.patience import PATIENCE
 from support.web_app import App, open_app, running, show_text
 
@@ -91,6 +92,23 @@ def test_nothing_without_the_token_or_its_cookie(app: App) -> None:
     assert used.status_code == 403 and "set-cookie" not in used.headers, "a link lets one browser in"
     forged = signed_in(app)["cookie"].partition("=")[0] + "=" + "0" * 43
     assert httpx.get(app.address, headers={"cookie": forged}).status_code == 403
+
+
+def test_what_goes_wrong_is_a_page_for_people_and_short_for_programs(app: App, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(app.address)
+    expect(page.get_by_role("heading", name="This browser has not been let in")).to_be_visible()
+    no_violations(page, "not let in")
+    page.goto(app.address + "?token=guessed")
+    no_violations(page, "wrong link")
+    app.let_in(context)
+    for path, said in (("nowhere", "There is no such page."), ("export/nobody/csv", "There is no such export.")):
+        page.goto(app.address + path)
+        expect(page.locator("main")).to_contain_text(said)
+        no_violations(page, path)
+        assert httpx.get(app.address + path, headers=signed_in(app)).headers["content-type"] == "application/json"
+    page.get_by_role("link", name="Back to the first page").click()
+    expect(page.locator(".head")).to_be_visible()
 
 
 def test_foreign_hosts_and_origins_are_refused(app: App) -> None:

@@ -41,9 +41,14 @@ def test_stopping_is_advised_where_the_next_round_asks_much_and_settles_little()
 
 def test_matches_of_later_rounds_are_counted_apart() -> None:
     assert headline([]) == ""
-    assert headline([GOOD]) == "20 matches and 2,475 settled as no match; 5 of 2,500 pairs are not settled."
-    later = headline([GOOD, Tally(both=2, neither=1, first_only=2)])
-    assert later.startswith("22 matches (20 agreed in round 1, 2 later) and 2,476 settled as no match; 2 of 2,500")
+    assert headline([GOOD]) == "20 matches, 2,475 settled as no match; 5 of 2,500 pairs are not settled."
+    rounds = [GOOD, Tally(both=2, neither=1, first_only=2)]
+    matches = "22 matches (20 agreed in round 1, 2 later), 2,476 settled as no match"
+    assert headline(rounds) == f"{matches}; 2 of 2,500 pairs are not settled."
+    assert headline(rounds, over=True) == f"{matches}; 2 of 2,500 pairs were discarded."
+    single = Tally(both=1, first_only=1)
+    assert headline([single]) == "1 match, 0 settled as no match; 1 of 2 pairs is not settled."
+    assert headline([single], over=True).endswith("1 of 2 pairs was discarded.")
 
 
 COUNTS = st.integers(0, 50)

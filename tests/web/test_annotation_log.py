@@ -19,6 +19,7 @@ from blindlabel.storage.annotations import Annotations, Mark, Team, difference, 
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web import owner_page
 from blindlabel.web.app import CachedWorkspace, Seat
+from blindlabel.web.components import time_left
 from blindlabel.web.judging import Judging
 from blindlabel.web.local_study import Rehearsal, Wanted
 
@@ -57,10 +58,10 @@ def test_pace_is_that_of_the_person(workspace: Workspace) -> None:
     log = Annotations(workspace)
     for record in range(3):
         log.saved(log.opened("Ada", 1, record), "ret true", PERSON, None, "always")
-    assert owner_page.seconds_left(log.latest("Ben"), "Ben", 5) is None
-    left = owner_page.seconds_left(log.latest("Ada"), "Ada", 5)
-    assert left is not None and left < 60 and owner_page.time_left(left) == ", less than a minute left"
-    assert owner_page.time_left(840) == ", about 14 minutes left" and owner_page.time_left(None) == ""
+    assert owner_page.seconds_left(log.latest("Ben"), 5) is None
+    left = owner_page.seconds_left(log.latest("Ada"), 5)
+    assert left is not None and left < 60 and time_left(left) == ", less than a minute left"
+    assert time_left(840) == ", about 14 minutes left" and time_left(None) == ""
 
 
 def test_marks_stay_with_the_record(workspace: Workspace) -> None:

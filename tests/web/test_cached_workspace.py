@@ -57,7 +57,7 @@ def test_desk_agrees_with_the_workspace_after_every_kind_of_writing(workspace: W
     seat.save_draft(5, "x")
     seat.save_draft(5, "")
     cache.save_many({6: "ret false", 7: "ret true"}, BULK, "Ada")
-    assert [cache.task(record) for record in range(8)] == workspace.tasks()
+    assert [cache.tasks.get(record) for record in range(8)] == workspace.tasks()
     assert cache.progress() == workspace.progress()
     assert [task.state for task in workspace.tasks()] == [
         "draft",
@@ -114,12 +114,12 @@ def test_next_unwritten_follows_the_list_goes_round_and_ends(seat: Seat) -> None
 
 def test_rows_are_searched_filtered_and_sorted(workspace: Workspace, seat: Seat) -> None:
     seat.save(2, "ret true")
-    own = seat.cache.record(5)
-    assert [row.own.record for row in seat.rows(search=own.id)] == [5]
-    assert [row.own.record for row in seat.rows(search=f"{own.row['surname'].upper()} {own.id}")] == [5]
-    assert [row.own.record for row in seat.rows(shown="saved")] == [2]
-    assert seat.rows(sort="state", descending=True)[0].own.record == 2
-    names = [row.own.row["surname"].casefold() for row in seat.rows(sort="surname")]
+    own = seat.cache.records[5]
+    assert seat.listed(search=own.id) == [5]
+    assert seat.listed(search=f"{own.row['surname'].upper()} {own.id}") == [5]
+    assert seat.listed(shown="saved") == [2]
+    assert seat.listed(sort="state", descending=True)[0] == 2
+    names = [seat.cache.records[record].row["surname"].casefold() for record in seat.listed(sort="surname")]
     assert names == sorted(names)
 
 
@@ -182,9 +182,9 @@ def test_questions_survive_going_out_and_coming_in(workspace: Workspace, seat: S
 
 def test_names_of_question_files_mean_ids_before_positions(workspace: Workspace, seat: Seat) -> None:
     cache = seat.cache
-    own = cache.record(4)
+    own = cache.records[4]
     done = bulk.take_in_questions(
-        cache, seat, {own.id: "ret true", str(cache.record(6).position): "ret false", "nobody": "ret true"}
+        cache, seat, {own.id: "ret true", str(cache.records[6].position): "ret false", "nobody": "ret true"}
     )
     assert (done.saved, done.unknown) == (2, ("nobody",))
     assert workspace.tasks()[4].question == "ret true" and workspace.tasks()[6].question == "ret false"

@@ -100,7 +100,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     from blindlabel.cli.demonstration import free_port
 
     try:
-        from blindlabel.web.local_study import prepared_for_web
+        from blindlabel.web.local_study import Rehearsal, Wanted
         from blindlabel.web.owner_server import HOST
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
@@ -112,9 +112,11 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         )
         port = free_port()
         say("Making two tables, keys and encrypted records …")
-        made = prepared_for_web(
-            folder, records=records, engine=engine, rounds=rounds, seed=seed, address=f"http://{HOST}:{port}"
-        )
+        wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=f"http://{HOST}:{port}")
+        made = Rehearsal(folder, wanted)
+        made.begin()
+        for workspace in made.workspaces:
+            made.write_all(workspace.name, 0.5)
         say(
             "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
             " Ctrl-C."

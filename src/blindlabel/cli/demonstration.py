@@ -160,8 +160,7 @@ def free_port() -> int:
     """A port of this machine that is free now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+        return int(found.getsockname()[1])
 
 
 _WATCH = """

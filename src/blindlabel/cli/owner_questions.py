@@ -190,7 +190,7 @@ def annotators(
     team = name_team(workspace, names, assigned=assigned, doubled=doubled) if names else team_of(workspace)
     found = standing_of(workspace, team)
     if json:
-        result_json(found.to_json())
+        result_json(asdict(found))
         return
     for name, done in found.saved.items():
         result(f"{name}: {done:,} questions saved in this round")

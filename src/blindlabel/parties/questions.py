@@ -179,19 +179,10 @@ class FolderQuestions:
         tasks = open_tasks(store)
         if not tasks:
             return None
-        number, records = tasks[0].round, store.records()
-        files = files_of_round(self._folder, number)
-        texts, missing = {}, []
-        for task in tasks:
-            own = records[task.record]
-            path = _file_of(files, own)
-            if path is None:
-                if task.back != "kept":
-                    missing.append(own)
-                continue
-            texts[task.record] = _checked(store, path)
-        if missing:
-            raise InputError(self._needed(number, len(tasks), missing))
+        records, paths = store.records(), _paths(store, self._folder, tasks)
+        texts = {record: _checked(store, path) for record, path in paths.items()}
+        if missing := [task.record for task in tasks if task.record not in paths and task.back != "kept"]:
+            raise InputError(self._needed(tasks[0].round, len(tasks), [records[one] for one in missing]))
         self._look(texts)
         _save(store, self._folder, texts)
         store.hand_in()
@@ -229,9 +220,8 @@ def take_in_folder(store: Store, folder: Path) -> TakenIn:
     tasks, records = open_tasks(store), store.records()
     if not tasks:
         raise InputError("There is no round to write questions for: none is open.")
-    files = files_of_round(folder, tasks[0].round)
-    paths = {task.record: _file_of(files, records[task.record]) for task in tasks}
-    texts = {record: question_text(path) for record, path in paths.items() if path is not None}
+    paths = _paths(store, folder, tasks)
+    texts = {record: question_text(path) for record, path in paths.items()}
     right = {record: text for record, text in texts.items() if check_question(store.agreement, text).ok}
     _save(store, folder, right)
     for record in texts.keys() - right.keys():
@@ -240,8 +230,8 @@ def take_in_folder(store: Store, folder: Path) -> TakenIn:
         tasks[0].round,
         len(right),
         {records[one].id: _wrong_with(store, text) for one, text in texts.items() if one not in right},
-        tuple(records[record].id for record, path in paths.items() if path is None),
-        tuple(sorted(path.name for path in set(files.values()) - set(paths.values()))),
+        tuple(records[task.record].id for task in tasks if task.record not in paths),
+        tuple(sorted(path.name for path in {*files_of_round(folder, tasks[0].round).values()} - {*paths.values()})),
     )
 
 
@@ -250,8 +240,13 @@ def _wrong_with(store: Store, text: str) -> str:
     return f"line {problem.span.line}: {problem.message}"
 
 
-def _file_of(files: Mapping[str, Path], own: OwnRecord) -> Path | None:
-    return files.get(own.id) or files.get(str(own.position))
+def _paths(store: Store, folder: Path, tasks: Sequence[Task]) -> dict[int, Path]:
+    """The file of each record of a round that has one, named by the record's id or position."""
+    files, records = files_of_round(folder, tasks[0].round), store.records()
+    named = {
+        one.record: files.get(records[one.record].id) or files.get(str(records[one.record].position)) for one in tasks
+    }
+    return {record: path for record, path in named.items() if path is not None}
 
 
 def _save(store: Store, folder: Path, texts: Mapping[int, str]) -> None:

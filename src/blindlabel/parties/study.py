@@ -48,15 +48,9 @@ class RoundStanding:
 
     def to_json(self) -> dict[str, Any]:
         """As commands print it."""
-        return {
-            "round": self.round,
-            "asked": self.asked,
-            "answered": self.answered,
-            "settled": self.settled,
-            "figures": self.total.as_figures(),
-            "ask_again": self.ask_again,
-            "pairings": {key: tally.as_figures() for key, tally in self.pairings.items()},
-        }
+        said = {name: getattr(self, name) for name in ("round", "asked", "answered", "settled", "ask_again")}
+        pairings = {key: tally.as_figures() for key, tally in self.pairings.items()}
+        return said | {"figures": self.total.as_figures(), "pairings": pairings}
 
 
 @dataclass(frozen=True)
@@ -109,15 +103,10 @@ class StudyStanding:
     def to_json(self) -> dict[str, Any]:
         """As commands print it."""
         agreement = self.agreement
-        return {
-            "name": self.name,
-            "study": self.study,
+        return {name: getattr(self, name) for name in ("name", "study", "round", "overdue", "ended")} | {
             "engine": agreement.encoding.engine,
-            "round": self.round,
             "rounds": agreement.rounds,
             "deadline": agreement.deadline or None,
-            "overdue": self.overdue,
-            "ended": self.ended,
             "waiting": [step.sentence for step in self.waiting],
             "owners": {owner: asdict(one) for owner, one in self.owners.items()},
             "history": [one.to_json() for one in self.history],

@@ -61,6 +61,16 @@ class Tally(Shape):
         return self.first_only + self.second_only
 
     @property
+    def asked(self) -> int:
+        """The number of pairs that were asked about, compared or not."""
+        return self.pairs + self.loose
+
+    @property
+    def unsettled(self) -> int:
+        """Pairs that are not agreed on, compared or not."""
+        return self.disagreed + self.loose
+
+    @property
     def percent(self) -> float | None:
         """Share of pairs with equal answers, in percent."""
         return 100.0 * self.agreed / self.pairs if self.pairs else None
@@ -129,10 +139,9 @@ def agreed_of_all(tally: Tally) -> str:
     """Share of all pairs with equal answers, rounded down, so that 100 % are all of them. Those that were not compared
     are not agreed on.
     """
-    every = tally.pairs + tally.loose
-    if not every:
+    if not tally.asked:
         return "–"
-    return "100 %" if tally.agreed == every else f"{1000 * tally.agreed // every / 10} %"
+    return "100 %" if tally.agreed == tally.asked else f"{1000 * tally.agreed // tally.asked / 10} %"
 
 
 def of_round(rounds: Sequence[Tally]) -> str:
@@ -142,23 +151,26 @@ def of_round(rounds: Sequence[Tally]) -> str:
     last, now = rounds[-1], so_far(rounds)[-1]
     figures = ["–" if figure is None else f"{figure:.3f}" for figure in (now.kappa, now.ac1)]
     return (
-        f"{last.agreed:,} of {last.pairs + last.loose:,} open pairs agreed, {last.both:,} as"
+        f"{last.agreed:,} of {last.asked:,} open pairs agreed, {last.both:,} as"
         f" {'a match' if last.both == 1 else 'matches'}; of all pairs {agreed_of_all(now)}, kappa {figures[0]}, AC1"
         f" {figures[1]}"
     )
 
 
-def headline(rounds: Sequence[Tally]) -> str:
-    """What has become of all pairs so far: matches by when they were agreed, other settled pairs, and the rest."""
+def headline(rounds: Sequence[Tally], *, over: bool = False) -> str:
+    """What has become of all pairs so far, or in the end: matches by when they were agreed, other settled pairs, and
+    the rest.
+    """
     if not rounds:
         return ""
     now = so_far(rounds)[-1]
-    first, later = rounds[0].both, now.both - rounds[0].both
+    first, later, left = rounds[0].both, now.both - rounds[0].both, now.unsettled
     apart = f" ({first:,} agreed in round 1, {later:,} later)" if later else ""
-    matches = f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}"
+    one = left == 1
+    rest = ("was discarded" if one else "were discarded") if over else ("is not settled" if one else "are not settled")
     return (
-        f"{matches} and {now.neither:,} settled as no match; {now.disagreed + now.loose:,} of"
-        f" {now.pairs + now.loose:,} pairs are not settled."
+        f"{now.both:,} {'match' if now.both == 1 else 'matches'}{apart}, {now.neither:,} settled as no match;"
+        f" {left:,} of {now.asked:,} pairs {rest}."
     )
 
 
@@ -201,11 +213,11 @@ def _of_next(rounds: Sequence[Tally], asked: Sequence[Mapping[str, int]]) -> lis
     if len(rounds) < 2 or len(asked) <= len(rounds):
         return []
     last, questions = rounds[-1], sum(asked[len(rounds)].values())
-    compared, left = last.pairs + last.loose, last.disagreed + last.loose
-    if not compared or last.agreed / compared >= LITTLE:
+    if not last.asked or last.agreed / last.asked >= LITTLE:
         return []
+    expected = last.unsettled * last.agreed / last.asked
     return [
-        f"Round {len(rounds)} settled {last.agreed:,} of {compared:,} open pairs. At that rate the next one asks"
-        f" {questions:,} questions and settles about"
-        f" {left * last.agreed / compared:.0f} of {left:,}: consider closing the study (blindlabel coordinator close)."
+        f"Round {len(rounds)} settled {last.agreed:,} of {last.asked:,} open pairs. At that rate the next one asks"
+        f" {questions:,} questions and settles about {expected:.0f} of {last.unsettled:,}: consider closing the study"
+        " (blindlabel coordinator close)."
     ]

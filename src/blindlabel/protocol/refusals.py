@@ -16,7 +16,6 @@ class ProtocolError(OutsideError):
     """Another party's message cannot be accepted."""
 
     code: ClassVar[str] = "refused"
-    again: ClassVar[bool] = False
 
 
 class MalformedMessage(ProtocolError):
@@ -65,7 +64,6 @@ class TooEarly(ProtocolError):
     """A message that needs another one first. Send it again later."""
 
     code = "early"
-    again = True
 
 
 class Forked(ProtocolError):
@@ -82,7 +80,6 @@ class TwoLives(ProtocolError):
     """
 
     code = "life"
-    again = True
 
 
 def two_copies(owner: str) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,19 +196,22 @@ class RoundQuestions(ABC):
 
     def progress(self) -> RoundProgress:
         """Where this owner stands."""
-        state, tasks = self.state(), self.tasks()
-        count = {kind: sum(1 for task in tasks if task.state == kind) for kind in ("open", "draft", "saved")}
-        handed_in = bool(state.rounds) and state.rounds[-1].handed_in
-        return RoundProgress(
-            state.round,
-            self.agreement.rounds,
-            len(tasks),
-            count["open"],
-            count["draft"],
-            count["saved"],
-            handed_in,
-            state.truth is not None,
-        )
+        return progress_of(self.agreement, self.state(), self.tasks())
+
+
+def progress_of(agreement: Agreement, state: owner.OwnerState, tasks: Sequence[Task]) -> RoundProgress:
+    """Where an owner stands with these tasks of its round."""
+    count = Counter(task.state for task in tasks)
+    return RoundProgress(
+        state.round,
+        agreement.rounds,
+        len(tasks),
+        count["open"],
+        count["draft"],
+        count["saved"],
+        bool(state.rounds) and state.rounds[-1].handed_in,
+        state.truth is not None,
+    )
 
 
 def unchanged(

@@ -55,6 +55,7 @@ _LIVES, _HEARD = "lives", "lives_heard"
 coordinator has heard.
 """
 _MOST_HEARD = 8
+_ACTIVITY = "activity"
 _STARTED = Path("/proc/sys/kernel/random/boot_id")
 """Different each time the machine starts."""
 
@@ -307,20 +308,14 @@ class Workspace(RoundQuestions):
 
     def say(self, phase: str, share: float, sentence: str) -> None:
         """Tell other processes (the web app) what this one is doing."""
-        now = time.time()
-        with self.database.write() as connection:
-            row = connection.execute(sa.select(tables.activity)).one_or_none()
-            began = row.began if row is not None and row.phase == phase and row.share <= share else now
-            connection.execute(tables.activity.delete())
-            connection.execute(
-                tables.activity.insert().values(phase=phase, share=share, sentence=sentence, began=began, updated=now)
-            )
+        now, last = time.time(), self.activity()
+        began = last.began if last and last.phase == phase and last.share <= share else now
+        self.remember(_ACTIVITY, json.dumps([phase, share, sentence, began, now]))
 
     def activity(self) -> Activity | None:
         """What `owner run` is doing; None if it never ran."""
-        with self.database.read() as connection:
-            row = connection.execute(sa.select(tables.activity)).one_or_none()
-        return None if row is None else Activity(row.phase, row.share, row.sentence, row.began, row.updated)
+        said = self.remembered(_ACTIVITY)
+        return None if said is None else Activity(*json.loads(said))
 
     # The result
 

@@ -41,9 +41,3 @@ visit = sa.Table(
 mark = sa.Table("mark", metadata, *keys(record=sa.Integer), *filled(unsure=sa.Boolean, note=sa.Text))
 browser = sa.Table("browser", metadata, *keys(browser=sa.String(64)), *filled(name=sa.Text, until=sa.Float))
 account = sa.Table("account", metadata, *keys(name=sa.Text), *filled(password=sa.Text))
-activity = sa.Table(
-    "activity",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    *filled(phase=sa.String(40), share=sa.Float, sentence=sa.Text, began=sa.Float, updated=sa.Float),
-)

@@ -266,7 +266,8 @@ class FolderServer(Background):
         for owner in self._coordinator.agreement(study).owners:
             file = place.from_owner(owner) / _STANDING
             said, version = _said(_OwnerStanding, file), _version(file)
-            known, at = Known() if said is None else _unasked(said.known), version[2] / 1e9 if version else 0.0
+            known, at = Known() if said is None else said.known, version[2] / 1e9 if version else 0.0
+            known = known.model_copy(update={"has": ""})  # here the whole list of what the coordinator has always lies
             standing = self._coordinator.hears(study, owner, known, at)
             loaded = self._coordinator.store.load(study)
             facts = loaded.state.owners[owner] if loaded else None
@@ -361,11 +362,6 @@ def _said(kind: type[S], path: Path) -> S | None:
         return kind.model_validate_json(_read(path, messages.LARGEST))
     except (OutsideError, ValidationError):
         return None
-
-
-def _unasked(known: Known) -> Known:
-    """In a folder the whole list of what the coordinator has is always there."""
-    return known.model_copy(update={"has": ""})
 
 
 def _age(path: Path) -> float:

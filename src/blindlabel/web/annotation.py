@@ -84,7 +84,7 @@ class Annotation:
         if task is None:
             return
         self._order = self._order if order is None else order
-        own, fixed = self._cache.record(record), self._why_fixed(record)
+        own, fixed = self._cache.records[record], self._why_fixed(record)
         self._record, self._round, self._confirming, self._base = record, task.round, "", task.draft
         self._overtaken.hide()
         self._truth.clear()
@@ -123,12 +123,17 @@ class Annotation:
             self._visit = self._cache.annotations.opened(self.seat.name, task.round, task.record)
             self._suggestion = self._cache.annotations.last_suggestion(task.round, task.record)
 
-    def _show_place(self) -> None:
+    def _around(self) -> tuple[Sequence[int], int]:
+        """The records among which the open one stands, and its place."""
         assert self._record is not None
         order = self._order if self._record in self._order else list(self._cache.tasks)
+        return order, order.index(self._record)
+
+    def _show_place(self) -> None:
+        order, place = self._around()
         here, all_of_them = len(order), len(self._cache.tasks)
         shown = "" if here == all_of_them else f" shown; the round has {all_of_them:,}"
-        self._place.text = f"Record {order.index(self._record) + 1:,} of {here:,}{shown}"
+        self._place.text = f"Record {place + 1:,} of {here:,}{shown}"
 
     def put(self, question: str) -> None:
         """Put a question in, like a suggestion, to be changed here."""
@@ -253,8 +258,6 @@ class Annotation:
             self.close()
         elif name == "view":
             self._pane.switch()
-        elif name == "question":
-            self._pane.focus()
         elif name == "unsure":
             self._own.toggle_unsure()
         elif name.startswith("option-"):
@@ -274,9 +277,7 @@ class Annotation:
             return
         record, question = self._record, written.text
         if not question.strip():
-            tell(
-                "There is nothing to save yet: click a word of your record, or let a question be suggested.", "problem"
-            )
+            tell("There is nothing to save yet: click a word of your record, or ask for a suggestion.", "problem")
             return
         checked = self._cache.check(question)
         verdict = await self._verdict_of(checked, question)
@@ -300,7 +301,7 @@ class Annotation:
             return
         self._kept(written)
         self._pane.confirm("")
-        if checked.ok and await self._tell_truth(self._cache.record(record), self.seat.task(record)):
+        if checked.ok and await self._tell_truth(self._cache.records[record], self.seat.task(record)):
             return
         if not checked.ok:
             self._pane.show(question, checked, written.version)
@@ -339,7 +340,7 @@ class Annotation:
         if record is None or task is None or self._why_fixed(record):
             return
         try:
-            suggested = await run.io_bound(self._app.judging.suggest, self._cache.record(record), task)
+            suggested = await run.io_bound(self._app.judging.suggest, self._cache.records[record], task)
         except InputError as error:
             tell(str(error), "problem")
             return
@@ -353,9 +354,9 @@ class Annotation:
         """Show versions of the question side by side."""
         task = self.seat.task(self._record) if self._record is not None else None
         if task is None or not question.strip() or self._why_fixed(task.record):
-            tell("There is nothing to compare yet: write a question, or let one be suggested.", "problem")
+            tell("There is nothing to compare yet: write a question, or ask for a suggestion.", "problem")
         else:
-            await self._choices.show(self._cache.record(task.record), task, fixed=False, mine=question)
+            await self._choices.show(self._cache.records[task.record], task, fixed=False, mine=question)
 
     def _show_suggestion(self, question: str, why: str) -> None:
         self._suggestion = question
@@ -394,9 +395,8 @@ class Annotation:
         offer_undo("Discarded.", undo)
 
     async def _step(self, step: int) -> None:
-        assert self._record is not None
-        order = self._order if self._record in self._order else list(self._cache.tasks)
-        place = order.index(self._record) + step
+        order, here = self._around()
+        place = here + step
         if 0 <= place < len(order) and self.seat.task(order[place]) is not None:
             await self.open(order[place])
         else:
@@ -407,7 +407,9 @@ class Annotation:
             return
         if not self._pane.points.click(word, attribute):
             lowered = self._app.workspace.agreement.terms().case == "lower"
-            self._pane.editor.insert(term_text(asked_for(word, attribute, self._app.workspace), plain=lowered))
+            self._pane.editor.run_method(
+                "insert", term_text(asked_for(word, attribute, self._app.workspace), plain=lowered)
+            )
 
     # The verdict
 
@@ -420,10 +422,10 @@ class Annotation:
         last, record = self._last, self._record
         verdict = await self._verdict_of(checked, question)
         if verdict is not None and record is not None and (last, record) == (self._last, self._record):
-            self._pane.verdict.show(verdict, self._cache.record(record), checked)
+            self._pane.verdict.show(verdict, self._cache.records[record], checked)
 
     async def _verdict_of(self, checked: Question, question: str) -> Verdict | None:
         if checked.formula is None or self._record is None:
             return None
-        own = self._cache.record(self._record)
+        own = self._cache.records[self._record]
         return await run.io_bound(self._app.judging.verdict, own, question)

@@ -7,8 +7,7 @@ figures as between owners, but within one organisation and before anything is as
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.figures import Tally
@@ -44,10 +43,6 @@ class TeamStanding:
     doubled: DoubledStanding
     practice: dict[str, PracticeResult]
     """The results of those who have practised."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As the command prints it."""
-        return asdict(self)
 
 
 def standing_of(workspace: Workspace, team: Team) -> TeamStanding:

@@ -11,35 +11,27 @@ records a person writes the question that is asked. If somebody else is asked fi
 
 from __future__ import annotations
 
-import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from fastapi import Request
-
-from blindlabel.errors import InputError
 from blindlabel.export import AgreedTruth
 from blindlabel.export.truth import truths_of_owner
 from blindlabel.language import Question
 from blindlabel.language.diagnostics import error
-from blindlabel.language.suggestions import RISKIEST, Verdict
+from blindlabel.language.suggestions import RISKIEST
 from blindlabel.language.tree import NOWHERE
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Back, OwnRecord, Task, TaskState
 from blindlabel.storage.annotations import Annotations, Mark, team_of
-from blindlabel.storage.round_questions import RoundProgress, task_of
+from blindlabel.storage.round_questions import RoundProgress, progress_of, task_of
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.judging import Judging
 from blindlabel.web.practice import Practice, nearer, practice_folder
 
 # What all tabs share
-
-STATES: dict[TaskState, int] = {"open": 0, "draft": 1, "saved": 2}
-"""The states of a task, in the order of a round."""
 
 
 class CachedWorkspace:
@@ -64,7 +56,8 @@ class CachedWorkspace:
         self._marks: dict[int, Mark] = {}
         self._earlier: dict[tuple[int, int], Task] = {}
         """Tasks of earlier rounds, by round and record."""
-        self._writing: dict[int, str] = {}
+        self.writing: dict[int, str] = {}
+        """Who wrote the draft about each record."""
         self._newest = (0, 0.0)
         """How many questions of the round there are, and when the newest was written."""
         self.refresh()
@@ -87,7 +80,7 @@ class CachedWorkspace:
         self.tasks = {task.record: task for task in self.workspace.tasks()} if self.records else {}
         self.seconds = self.annotations.seconds(list(self.tasks.values())) if self.team.doubled else {}
         self._marks = self.annotations.marks()
-        self._writing = self.annotations.drafters(self.state.round)
+        self.writing = self.annotations.drafters(self.state.round)
         self._newest = self.workspace.written_since(self.state.round, float("inf"))[1:]
         before = [task for number in range(1, self.state.round) for task in self.workspace.tasks(number)]
         self._earlier = {(task.round, task.record): task for task in before}
@@ -103,7 +96,7 @@ class CachedWorkspace:
             before = self.tasks.get(row.record)
             now = task_of(row.record, row.round, before.back if before else "", {(row.round, row.record): row})
             if before and (now.draft, now.question, now.author) != (before.draft, before.question, before.author):
-                self._writing = self.annotations.drafters(self.state.round)
+                self.writing = self.annotations.drafters(self.state.round)
                 self.put(replace(now, previous=before.previous))
         if count != sum(task.state != "open" for task in self.tasks.values()):
             self.reread()  # something was discarded
@@ -114,11 +107,7 @@ class CachedWorkspace:
         task = self.tasks.get(record)
         if task is None or task.state == "open":
             return ""
-        return task.author if task.state == "saved" else self._writing.get(record, task.author)
-
-    def writes(self, record: int, name: str) -> None:
-        """Note that somebody is writing about a record."""
-        self._writing[record] = name
+        return task.author if task.state == "saved" else self.writing.get(record, task.author)
 
     @property
     def writable(self) -> bool:
@@ -127,28 +116,7 @@ class CachedWorkspace:
 
     def progress(self) -> RoundProgress:
         """How far this owner is, from memory."""
-        count = dict.fromkeys(STATES, 0)
-        for task in self.tasks.values():
-            count[task.state] += 1
-        rounds = self.state.rounds
-        return RoundProgress(
-            self.state.round,
-            self.workspace.agreement.rounds,
-            len(self.tasks),
-            count["open"],
-            count["draft"],
-            count["saved"],
-            bool(rounds) and rounds[-1].handed_in,
-            self.state.truth is not None,
-        )
-
-    def task(self, record: int) -> Task | None:
-        """What is to be asked about a record in this round, or None if it is not asked."""
-        return self.tasks.get(record)
-
-    def record(self, record: int) -> OwnRecord:
-        """One of the owner's records, by its place in the sample."""
-        return self.records[record]
+        return progress_of(self.workspace.agreement, self.state, list(self.tasks.values()))
 
     def source_before(self, record: int, text: str) -> str:
         """The source of a question that is kept as it was asked in the previous round; empty if it is a
@@ -217,43 +185,13 @@ class CachedWorkspace:
 
 
 def _blank(checked: Question) -> Question:
-    hint = "Click a word of your record, or let one be suggested."
+    hint = "Click a word of your record, or ask for a suggestion."
     return checked.refused(error("blank", "There is no question yet.", NOWHERE, hint), alone=True)
 
 
 # One person
 
 Filter = Literal["all", "mine", "open", "draft", "saved", "unsure"]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the list."""
-
-    own: OwnRecord
-    task: Task
-    verdict: Verdict | None
-    mark: Mark
-    asked: str
-    """Who is asked about it, if that is one person."""
-    writer: str
-    """Who wrote the text that is there."""
-
-    def to_json(self) -> dict[str, object]:
-        """As the browser gets it."""
-        return {
-            "record": self.own.record,
-            "id": self.own.id,
-            "values": [" ".join(value.split()) for value in self.own.row.values()],
-            "state": self.task.state,
-            "verdict": self.verdict.brief if self.verdict else "",
-            "level": self.verdict.level if self.verdict else "",
-            "disagreed": _BACK[self.task.back],
-            "unsure": self.mark.unsure,
-            "note": self.mark.note,
-            "asked": self.asked,
-            "writer": self.writer,
-        }
 
 
 class Seat:
@@ -276,17 +214,46 @@ class Seat:
 
     # The list
 
-    def rows(
+    def listed(
         self, search: str = "", shown: Filter = "all", sort: str = "record", descending: bool = False
-    ) -> list[Row]:
-        """The tasks of the round as lines of the list. `sort` is a column of ours or an attribute."""
+    ) -> list[int]:
+        """The records of the round that a list shows, in its order. `sort` is a column of ours or an attribute."""
         words = search.casefold().split()
-        found = [
-            self._row(record)
-            for record in self.cache.tasks
-            if self._is_shown(record, shown) and self.cache.has_words(record, words)
-        ]
-        return sorted(found, key=lambda row: (*_sort_key(row, sort), row.own.record), reverse=descending)
+        found = [one for one in self.cache.tasks if self._is_shown(one, shown) and self.cache.has_words(one, words)]
+        return sorted(found, key=lambda record: (*self._sort_key(record, sort), record), reverse=descending)
+
+    def _sort_key(self, record: int, sort: str) -> tuple[object, ...]:
+        task, own = self.task(record), self.cache.records[record]
+        assert task is not None
+        if sort == "state":
+            return (get_args(TaskState).index(task.state),)
+        if sort == "verdict":
+            verdict = self._judging.known_verdict(record, task.question)
+            return (len(RISKIEST), 0) if verdict is None else (RISKIEST.index(verdict.kind), -verdict.risk)
+        if sort == "disagreed":
+            return (bool(task.back),)
+        if sort in ("id", "asked", "writer"):
+            return (str(self.line(record)[sort]).casefold(),)
+        return (own.row[sort].casefold(),) if sort in own.row else ()
+
+    def line(self, record: int) -> dict[str, object]:
+        """One line of the list, as the browser gets it."""
+        task, own, team, mark = self.task(record), self.cache.records[record], self.cache.team, self.cache.mark(record)
+        assert task is not None
+        verdict = self._judging.known_verdict(record, task.question)
+        return {
+            "record": record,
+            "id": own.id,
+            "values": [" ".join(value.split()) for value in own.row.values()],
+            "state": task.state,
+            "verdict": verdict.brief if verdict else "",
+            "level": verdict.level if verdict else "",
+            "disagreed": _BACK[task.back],
+            "unsure": mark.unsure,
+            "note": mark.note,
+            "asked": " and ".join(name for name in (team.first(record), team.second(record)) if name),
+            "writer": self.cache.writer(record),
+        }
 
     def _is_shown(self, record: int, shown: Filter) -> bool:
         task = self.task(record)
@@ -295,14 +262,6 @@ class Seat:
         if shown == "mine":
             return self.is_mine(record)
         return task is not None and shown in ("all", task.state)
-
-    def _row(self, record: int) -> Row:
-        task = self.task(record)
-        assert task is not None
-        own, team = self.cache.record(record), self.cache.team
-        verdict = self._judging.known_verdict(record, task.question)
-        asked = " and ".join(name for name in (team.first(record), team.second(record)) if name)
-        return Row(own, task, verdict, self.cache.mark(record), asked, self.cache.writer(record))
 
     def unwritten(self) -> list[Task]:
         """This person's tasks without a saved question."""
@@ -338,7 +297,7 @@ class Seat:
             self.cache.annotations.save_second(record, {"draft": text, "author": self.name}, over)
         else:
             self.cache.workspace.save_draft(record, text, over)
-            self.cache.writes(record, self.name)
+            self.cache.writing[record] = self.name
         state: TaskState = "saved" if text == task.question else "draft"
         self._put(replace(task, draft=text, state=state))
 
@@ -390,50 +349,6 @@ class Seat:
 _BACK: dict[Back, str] = {"": "", "disagreed": "disagreed", "loose": "too loose", "kept": "it stands"}
 
 
-def _sort_key(row: Row, sort: str) -> tuple[object, ...]:
-    if sort == "state":
-        return (STATES[row.task.state],)
-    if sort == "verdict":
-        return (len(RISKIEST), 0) if row.verdict is None else (RISKIEST.index(row.verdict.kind), -row.verdict.risk)
-    if sort == "disagreed":
-        return (bool(row.task.back),)
-    if sort in ("asked", "writer"):
-        return (getattr(row, sort),)
-    if sort == "id":
-        return (row.own.id.casefold(),)
-    return (row.own.row[sort].casefold(),) if sort in row.own.row else ()
-
-
-# Files that a tab has handed over and that wait to be used: small, few, and forgotten once taken
-
-LARGEST_UPLOAD = 16 * 2**20
-_MOST_WAITING = 64
-
-
-class Uploads:
-    """What waits, by ticket."""
-
-    def __init__(self) -> None:
-        self._waiting: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
-
-    async def receive(self, name: str, request: Request) -> str:
-        """Keep a request's body under a new ticket."""
-        content = bytearray()
-        async for chunk in request.stream():
-            content += chunk
-            if len(content) > LARGEST_UPLOAD:
-                raise InputError(f"{name} is larger than {LARGEST_UPLOAD // 2**20} MB.")
-        ticket = secrets.token_urlsafe(12)
-        self._waiting[ticket] = (name, bytes(content))
-        while len(self._waiting) > _MOST_WAITING:
-            self._waiting.popitem(last=False)
-        return ticket
-
-    def take(self, tickets: Iterable[str]) -> list[tuple[str, bytes]]:
-        """The name and content of what was handed over."""
-        return [self._waiting.pop(ticket) for ticket in tickets if ticket in self._waiting]
-
-
 class OwnerApp:
     """One app over one workspace; of a study, or of a practice at the address `base`."""
 
@@ -442,7 +357,6 @@ class OwnerApp:
         self.cache = CachedWorkspace(workspace)
         self.judging = Judging(workspace) if practice is None else practice.judging
         self._practices: dict[str, OwnerApp] = {}
-        self.uploads = Uploads()
         self._judged = -1
         self._judging_now = threading.Lock()
 
@@ -488,6 +402,6 @@ class OwnerApp:
             if self._judged == self.cache.edition:
                 return
             self._judged = self.cache.edition
-            questions = [(task.record, task.question) for task in list(self.cache.tasks.values())]
-            questions += [(task.record, task.question) for task in list(self.cache.seconds.values())]
-            self.judging.judge_all((self.cache.record(record), text) for record, text in questions if text is not None)
+            for task in [*self.cache.tasks.values(), *self.cache.seconds.values()]:
+                if task.question is not None and self.cache.check(task.question).formula is not None:
+                    self.judging.verdict(self.cache.records[task.record], task.question)

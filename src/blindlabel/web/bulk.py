@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nicegui import run, ui
+from nicegui.events import MultiUploadEventArguments
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question, Record
@@ -31,9 +32,9 @@ from blindlabel.language.suggestions import RISKIEST
 from blindlabel.language.words import words_in_order
 from blindlabel.parties.question_folders import SUFFIX, file_name
 from blindlabel.parties.questions import check_question
-from blindlabel.protocol.interfaces import BULK, OwnRecord, Task
+from blindlabel.protocol.interfaces import BULK, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
-from blindlabel.web.components import FilePicker, ReviewCards, button, counted, offer_undo, tell, text
+from blindlabel.web.components import ReviewCards, button, counted, offer_undo, tell, text
 from blindlabel.web.points_pane import summary
 from blindlabel.web.question_pane import record_with_hits
 
@@ -115,6 +116,7 @@ def ordered_words(text: str) -> list[str]:
 # Files
 
 _LARGEST = 64 * 2**20
+LARGEST_UPLOAD = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def archive_of_questions(cache: CachedWorkspace) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for own in cache.records:
-            task = cache.task(own.record)
+            task = cache.tasks.get(own.record)
             if task is not None and task.draft:
                 file.writestr(file_name(own.position, own.id, ids), task.draft)
     return buffer.getvalue()
@@ -180,12 +182,12 @@ def _text(name: str, content: bytes) -> str:
 def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:
     """Save what has no error as questions and the rest as drafts, as written by the person at this seat."""
     changes: list[tuple[Task, Task]] = []
-    by_name = _names(cache.records)
+    by_name = {str(own.position): own.record for own in cache.records} | {own.id: own.record for own in cache.records}
     saved: dict[int, str] = {}
     drafts, unknown = 0, []
     for name, written in texts.items():
         record = by_name.get(name)
-        before = cache.task(record) if record is not None else None
+        before = cache.tasks.get(record) if record is not None else None
         if record is None or before is None or not seat.is_mine(record) or seat.is_second(record):
             unknown.append(name)
         elif cache.check(written).ok:
@@ -197,11 +199,6 @@ def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, st
     changes += cache.save_many(saved, BULK, seat.name) if saved else []
     changed = tuple((before, after) for before, after in changes if before != after)
     return Imported(len(saved), drafts, tuple(unknown), changed)
-
-
-def _names(records: list[OwnRecord]) -> dict[str, int]:
-    by_position = {str(own.position): own.record for own in records}
-    return by_position | {own.id: own.record for own in records}
 
 
 # Looking through
@@ -272,7 +269,7 @@ class Review:
         self._choose([])
 
     def _card(self, record: int, question: str) -> dict[str, Any]:
-        own, workspace = self._app.cache.record(record), self._app.workspace
+        own, workspace = self._app.cache.records[record], self._app.workspace
         checked = check_question(workspace.agreement, question)
         assert checked.formula is not None
         verdict = self._app.judging.verdict(own, question)
@@ -316,7 +313,7 @@ class Review:
             self.dialog.close()
         self._on_saved()
         if written:
-            ids = ", ".join(self._app.cache.record(record).id for record in written[:3])
+            ids = ", ".join(self._app.cache.records[record].id for record in written[:3])
             tell(f"{len(written):,} left as they are, since somebody has written them meanwhile: {ids}.", "problem")
         if changes:
             offer_undo_of(self._app, changes, f"Saved {counted(len(changes), 'question')}.", self._on_saved)
@@ -348,7 +345,7 @@ class SuggestAll(Review):
         self.dialog.open()
         try:
             made = await self._each(
-                "Suggesting", [partial(app.judging.suggest, app.cache.record(one.record), one) for one in waiting]
+                "Suggesting", [partial(app.judging.suggest, app.cache.records[one.record], one) for one in waiting]
             )
         except InputError as error:
             self.note.text = str(error)
@@ -376,7 +373,7 @@ class ApplyPattern(Review):
             self._field = (
                 ui.textarea(label="Pattern", value=f"ret is_in({first}, $r)").props("outlined autogrow").classes("code")
             )
-            with ui.row():
+            with ui.element("div").classes("actions"):
                 self._all = ui.checkbox("Also records that have a question or draft already")
                 button("Preview", self._preview)
 
@@ -396,14 +393,14 @@ class ApplyPattern(Review):
             return
         filled = await run.io_bound(
             lambda: [
-                fill_pattern(pattern, record, app.cache.record(record).prepared, app.cache.check) for record in chosen
+                fill_pattern(pattern, record, app.cache.records[record].prepared, app.cache.check) for record in chosen
             ]
         )
         good = {one.record: one.question for one in filled or [] if not one.problem}
         bad = [one for one in filled or [] if one.problem]
         note = f"It can be filled for {len(good):,} of {len(chosen):,} records."
         if bad:
-            note += f" {app.cache.record(bad[0].record).id} is left out: {bad[0].problem}"
+            note += f" {app.cache.records[bad[0].record].id} is left out: {bad[0].problem}"
         await self.show(good, note)
 
 
@@ -414,21 +411,22 @@ class ImportQuestions:
         self._app, self._seat, self._on_saved = app, seat, on_saved
         with ui.dialog().props('aria-label="Import questions"') as self.dialog, ui.card().classes("sheet"):
             text("h2", "Import questions")
-            text(
-                "p", "Files named by record id, such as 1234.question, or a ZIP archive of them as it is exported here."
-            )
-            FilePicker("Choose files", ".question,.zip", self._chosen)
+            text("p", "Files named by record id, such as 1234.question, or a ZIP archive of them as exported here.")
+            taken = partial(ui.upload, multiple=True, auto_upload=True, max_file_size=LARGEST_UPLOAD)
+            upload = taken(on_multi_upload=self._chosen, on_rejected=self._rejected)
+            upload.props('accept=".question,.zip"').classes("hidden")  # ours has a name and looks like the others
+            button("Choose files", lambda: upload.run_method("pickFiles"))
             self._note = text("p", "", "quiet")
             self._note.props("role=status")
             with ui.element("div").classes("actions"):
                 button("Close", self.dialog.close)
 
-    def _chosen(self, tickets: list[str], problem: str) -> None:
-        if problem:
-            self._note.text = problem
-            return
+    def _rejected(self) -> None:
+        self._note.text = f"Only .question files and ZIP archives of them, of at most {LARGEST_UPLOAD // 2**20} MB."
+
+    async def _chosen(self, chosen: MultiUploadEventArguments) -> None:
         try:
-            texts = unpacked(self._app.uploads.take(tickets))
+            texts = unpacked([(file.name, await file.read()) for file in chosen.files])
             done = take_in_questions(self._app.cache, self._seat(), texts)
         except InputError as error:
             self._note.text = str(error)

@@ -21,7 +21,7 @@ from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import OwnRecord, Task, TaskState
 from blindlabel.web import points_pane as editing
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, button, text
+from blindlabel.web.components import KEYS, button, reveal, text
 from blindlabel.web.record_pane import WHY
 
 
@@ -71,6 +71,8 @@ class Choices:
         with self._list:
             for place, choice in enumerate(made):
                 self._build(place, choice, best=place == best)
+        if mine:
+            reveal(self._root)
 
     def follow(self, question: str) -> None:
         """What is compared goes with a text that is none of it: nothing said of "mine" would be about that."""
@@ -143,7 +145,7 @@ class Choices:
         after = checked.chain
         verdict = self._app.judging.verdict(own, question)
         said = editing.difference(before, after) if before and after else "written differently"
-        own_words = {"Keep it": "as it was asked", "Mine": "as you wrote it"}
+        own_words = {"Keep it": "as it was asked", "Mine": "as it is now"}
         return WayToGoOn(name, question, verdict, own_words.get(name, said), suggested)
 
 
@@ -177,9 +179,9 @@ class Overtaken:
         with ui.element("section").classes("pane overtaken").props("role=alert") as self._root:
             self._said = text("strong", "")
             with ui.element("div").classes("both-texts"):
-                self._theirs, self._mine = self._text("What stands there now"), self._text("What you have here")
+                self._theirs, self._mine = self._text("The text there now"), self._text("Your text in this tab")
             with ui.element("div").classes("actions"):
-                button("Go on with what stands there", on_take)
+                button("Continue with the text there", on_take)
                 button("Keep mine instead", on_keep)
         self.hide()
 
@@ -193,7 +195,7 @@ class Overtaken:
         mine.
         """
         who = "Another tab of yours" if writer == name else writer or "Somebody else"
-        self._said.text = f"{who} {_DONE[now.state]} for this record. Nothing of either text is lost."
+        self._said.text = f"{who} {_DONE[now.state]} for this record. Neither text is lost."
         self._theirs.text, self._mine.text = now.draft or "(no question)", mine or "(no question)"
         self.now = now
         self._root.set_visibility(True)

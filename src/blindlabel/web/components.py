@@ -15,7 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from blindlabel.errors import InputError
 
 LIST_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "this page")}
+    {"next-open": ("N", "next open record"), "search": ("/", "search"), "help": ("?", "all keys")}
 )
 KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -38,16 +38,11 @@ KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """
 
 
-class FilePicker(Element, component="browser/file_picker.js"):
-    """Lets files be chosen; the handler gets tickets for what was uploaded, or a sentence about what went wrong."""
-
-    def __init__(self, label: str, accept: str, on_chosen: Callable[[list[str], str], Any]) -> None:
-        super().__init__()
-        self._props["label"] = label
-        self._props["accept"] = accept
-        self.on(
-            "chosen", lambda event: on_chosen([str(one) for one in event.args["tickets"]], str(event.args["problem"]))
-        )
+def show_in(element: Element, **props: Any) -> None:
+    """Let an element of ours show other things."""
+    for name, value in props.items():
+        element._props[name] = value
+    element.update()
 
 
 class EvidenceRows(Element, component="browser/evidence.js"):
@@ -64,8 +59,7 @@ class EvidenceRows(Element, component="browser/evidence.js"):
 
     def show(self, rows: Sequence[dict[str, Any]], more: str) -> None:
         """Show these rows, and how many there are beyond them."""
-        self._props["rows"], self._props["more"] = list(rows), more
-        self.update()
+        show_in(self, rows=list(rows), more=more)
 
 
 class ReviewCards(Element, component="browser/review_cards.js"):
@@ -84,14 +78,19 @@ class ReviewCards(Element, component="browser/review_cards.js"):
 
     def show(self, cards: Sequence[dict[str, Any]]) -> None:
         """Show other cards; none of them is selected yet."""
-        self._props["cards"] = list(cards)
-        self._props["edition"] += 1
-        self.update()
+        show_in(self, cards=list(cards), edition=self._props["edition"] + 1)
 
 
 def counted(number: float, noun: str) -> str:
     """A number of things: "1 record", "2,000 records"."""
     return f"{round(number):,} {noun}{'' if round(number) == 1 else 's'}"
+
+
+def time_left(seconds: float | None) -> str:
+    """The words that follow how far something is; empty if nothing is known."""
+    if seconds is None:
+        return ""
+    return ", less than a minute left" if seconds < 60 else f", about {counted(seconds / 60, 'minute')} left"
 
 
 def text(tag: str, content: str, classes: str = "") -> TextElement:
@@ -138,6 +137,12 @@ def key_button(label: str, action: str, handler: Callable[[], Any], look: str = 
         if key := {**LIST_KEYS, **KEYS}.get(action):
             text("kbd", key[0])
     return made
+
+
+def reveal(element: Element) -> None:
+    """Show an element, and bring it into view: what a key has brought must not stand below the window."""
+    element.set_visibility(True)
+    element.run_method("scrollIntoView", {"block": "nearest"})
 
 
 UNDO_SECONDS = 12.0

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import jinja2
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from blindlabel.errors import InputError
 from blindlabel.export.formats import FORMATS, archive_of
@@ -34,7 +34,7 @@ from blindlabel.protocol.figures import LATER, NOT_RECALL, Tally, advice, agreed
 from blindlabel.protocol.interfaces import SecretMissing, Traffic
 from blindlabel.protocol.next_steps import ENDED
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests
-from blindlabel.web.plots import agreement_plot, plot_in_words
+from blindlabel.web.pages import agreement_plot, page, plot_in_words, said_as_page
 
 _HERE = Path(__file__).parent
 _HEADERS = {
@@ -91,24 +91,16 @@ class _Sessions:
         self._until.pop(request.cookies.get(COOKIE, ""), None)
 
 
-class _Pages:
-    """Templates with everything escaped."""
-
-    def __init__(self) -> None:
-        loader = jinja2.FileSystemLoader(_HERE / "templates")
-        self._environment = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-        )
-
-    def show(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        return HTMLResponse(self._environment.get_template(name).render(**values), status, _HEADERS)
+def _shown(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    return HTMLResponse(page(template, **values), status, _HEADERS)
 
 
 def add_page(app: FastAPI, coordinator: CoordinatorParty) -> None:
     """Add the page to the coordinator's server."""
-    sessions, pages = _Sessions(sign_in_code(coordinator)), _Pages()
-    _add_signing_in(app, sessions, pages)
-    _add_studies(app, coordinator, sessions, pages)
+    sessions = _Sessions(sign_in_code(coordinator))
+    _add_signing_in(app, sessions)
+    _add_studies(app, coordinator, sessions)
+    app.add_exception_handler(StarletteHTTPException, said_as_page)
     for name, kind in (("coordinator.css", "text/css"), ("coordinator.js", "text/javascript")):
         _add_file(app, name, kind)
 
@@ -121,14 +113,14 @@ def _add_file(app: FastAPI, name: str, kind: str) -> None:
         return Response(content, media_type=kind, headers=_HEADERS)
 
 
-def _add_signing_in(app: FastAPI, sessions: _Sessions, pages: _Pages) -> None:
+def _add_signing_in(app: FastAPI, sessions: _Sessions) -> None:
     @app.get("/", include_in_schema=False)
     def home(request: Request) -> Response:
         return RedirectResponse("/studies" if sessions.has(request) else "/sign-in", 303, _HEADERS)
 
     @app.get("/sign-in", include_in_schema=False)
     def ask() -> Response:
-        return pages.show("sign_in.html", problem="")
+        return _shown("sign_in.html", named=False, problem="")
 
     @app.post("/sign-in", include_in_schema=False)
     async def sign_in(request: Request) -> Response:
@@ -138,9 +130,9 @@ def _add_signing_in(app: FastAPI, sessions: _Sessions, pages: _Pages) -> None:
         try:
             session = sessions.sign_in(fields.get("code", [""])[0], request.client.host if request.client else "")
         except TooManyRequests:
-            return pages.show("sign_in.html", 429, problem="Too many tries. Wait a few seconds.")
+            return _shown("sign_in.html", 429, named=False, problem="Too many tries. Wait a few seconds.")
         if session is None:
-            return pages.show("sign_in.html", 403, problem="This is not the code.")
+            return _shown("sign_in.html", 403, named=False, problem="This is not the code.")
         answer = RedirectResponse("/studies", 303, _HEADERS)
         answer.set_cookie(
             COOKIE, session, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
@@ -166,7 +158,7 @@ def _own_post(request: Request) -> None:
         raise HTTPException(403, "Another site cannot use this page.", _HEADERS)
 
 
-def _add_studies(app: FastAPI, coordinator: CoordinatorParty, sessions: _Sessions, pages: _Pages) -> None:
+def _add_studies(app: FastAPI, coordinator: CoordinatorParty, sessions: _Sessions) -> None:
     def known(request: Request, study: str) -> None:
         if not sessions.has(request):
             raise HTTPException(303, headers={"Location": "/sign-in", **_HEADERS})
@@ -179,12 +171,12 @@ def _add_studies(app: FastAPI, coordinator: CoordinatorParty, sessions: _Session
         rows = await run_in_threadpool(
             lambda: [standing(coordinator, row.study) for row in coordinator.store.studies()]
         )
-        return pages.show("studies.html", studies=rows)
+        return _shown("studies.html", studies=rows, ended=ENDED)
 
     @app.get("/studies/{study}", include_in_schema=False)
     async def study_page(request: Request, study: str) -> Response:
         known(request, study)
-        return await run_in_threadpool(lambda: pages.show("study.html", **_study_values(coordinator, study)))
+        return await run_in_threadpool(lambda: _shown("study.html", **_study_values(coordinator, study)))
 
     @app.get("/studies/{study}/plot.svg", include_in_schema=False)
     async def plot(request: Request, study: str) -> Response:
@@ -236,7 +228,7 @@ def _study_values(coordinator: CoordinatorParty, study: str) -> dict[str, Any]:
         "plot_words": plot_in_words(so_far(rounds)),
         "settled": list(zip(settled, so_far(rounds), strict=True)),
         "ended": ENDED[stand.ended] if stand.ended else "",
-        "headline": headline(rounds),
+        "headline": headline(rounds, over=bool(stand.ended)),
         "advice": advice(rounds, [one.pairings for one in settled], [one.asked for one in [*settled, *after]]),
         "later": LATER if any(tally.both for tally in rounds[1:]) else "",
         "not_recall": NOT_RECALL,
@@ -277,9 +269,7 @@ def _questions(current: RoundStanding, owner: str, told: tuple[int, int] | None)
 def _progress(current: RoundStanding) -> str:
     """How far the current round is."""
     questions = sum(current.asked.values())
-    return (
-        f"{len(current.answered)} of {len(current.asked)} owners have answered: {questions:,} questions in this round."
-    )
+    return f"Answered by {len(current.answered)} of {len(current.asked)} owners; {questions:,} questions in this round."
 
 
 def _moved(traffic: Iterable[Traffic]) -> list[tuple[str, str]]:

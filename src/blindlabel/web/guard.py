@@ -33,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from blindlabel.errors import InputError
 from blindlabel.storage.access import LINK_SECONDS, SIGNED_IN_SECONDS, Access, Session, cleaned_name
 from blindlabel.transport.server_limits import RateLimit, TooManyRequests
+from blindlabel.web.pages import STYLE, page
 
 TOKEN = "token"  # noqa: S105 - the name of the parameter
 SESSION = "blindlabel.session"
@@ -56,27 +57,15 @@ _POLICY = (
     " 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; form-action 'self'; frame-ancestors 'none';"
     " base-uri 'none'; object-src 'none'"
 )
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>{title} – blindlabel</title>
-<style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 38rem; margin: 3rem auto; padding: 0 1rem }}
-input, button {{ font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin: .2rem 0 1rem }}</style>
-</head><body><main><h1>{title}</h1>{content}</main></body></html>
-"""
-_FORM = """<form method="post" action="/sign-in">
-<label for="name">Name</label><input id="name" name="name" autocomplete="username" required autofocus>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required>
-<button type="submit">Sign in</button></form>"""
 NO_LINK = (
-    "This browser has not been let in yet, or its 30 days are over. Open the link that <code>blindlabel owner"
-    " annotate</code> printed in its window; it begins with this address and carries a token. Where the window is gone,"
+    "This browser has not been let in yet, or its 30 days are over. Open the link that `blindlabel owner"
+    " annotate` printed in its window; it begins with this address and carries a token. If the window is gone,"
     " stop the app and start it again: it prints a new link."
 )
 USED_LINK = (
     "This link has been used: it lets one browser in. Go on in the browser that opened it first. For another browser,"
-    " stop the app and start <code>blindlabel owner annotate</code> again, with <code>--browsers 2</code> for two."
-    " Nothing that was written is lost by that."
+    " stop the app and start `blindlabel owner annotate` again, with `--browsers 2` for two."
+    " Nothing that was written is lost."
 )
 NOBODY = "The proxy did not say who you are. Sign in where it asks you to, or tell whoever runs it."
 SIGNED_OUT = "Sign in first; a session ends by itself after half a day."
@@ -129,7 +118,9 @@ class Guard:
         elif session is None:
             served = NOBODY if self.door.header else SIGNED_OUT if self.door.signs_in else ""
             help_ = served or (NO_LINK if token is None else USED_LINK)
-            await self._refuse(scope, receive, send, _PAGE.format(title="This browser is not let in", content=help_))
+            title = "This browser has not been let in"
+            made = page("message.html", style=STYLE, title=title, content=help_, home="")
+            await self._refuse(scope, receive, send, made)
         elif session.signs_out and path == "/sign-out":
             self._access.sign_out(browser=session.browser)
             await self._send_to(send, "/sign-in")
@@ -194,8 +185,10 @@ class Guard:
         """The start link's token that a request carries, used or not."""
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] != "/":
             return None
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1]
-        return next((token for token in [*self._tokens, *self._used] if _same(given, token)), None)
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get(TOKEN, [""])[-1].encode()
+        return next(
+            (token for token in [*self._tokens, *self._used] if hmac.compare_digest(given, token.encode())), None
+        )
 
     async def _exchange(self, send: Send, token: str, session: Session | None) -> None:
         """Give a browser its cookie, once, and take the token out of its address bar."""
@@ -208,10 +201,10 @@ class Guard:
 
     async def _sign_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The form, and what is sent with it."""
-        page = self._headers | {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
-        page["referrer-policy"] = "same-origin"  # with none at all, browsers send no origin with our own form
+        headers = self._headers | {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+        headers["referrer-policy"] = "same-origin"  # with none at all, browsers send no origin with our own form
         if scope["method"] != "POST" or not _all(scope, "origin"):
-            await _answer(send, 200, _PAGE.format(title="Sign in", content=_FORM), page)
+            await _answer(send, 200, page("sign_in.html", style=STYLE, named=True, problem=""), headers)
             return
         fields = parse_qs((await _body(receive)).decode("utf-8", "replace"))
         name = " ".join(fields.get("name", [""])[0].split())
@@ -226,8 +219,7 @@ class Guard:
                 await self._send_to(send, "/", cookie)
                 return
             problem, status = "Name or password is wrong.", 403
-        told = f'<p role="alert">{problem}</p>'
-        await _answer(send, status, _PAGE.format(title="Sign in", content=told + _FORM), page)
+        await _answer(send, status, page("sign_in.html", style=STYLE, named=True, problem=problem), headers)
 
     def _cookie(self, value: str, seconds: float) -> str:
         secure = "; Secure" if self.door.proxies is not None else ""
@@ -297,10 +289,6 @@ def _values(scope: Scope, name: str) -> list[str]:
 def _all(scope: Scope, name: str) -> list[str]:
     """Every value of a header, in lower case."""
     return [value.strip().lower() for value in _values(scope, name)]
-
-
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:

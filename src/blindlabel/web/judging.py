@@ -80,12 +80,6 @@ class Judging:
         """The verdict on a question, if it is known already."""
         return self._known.get((record, text)) if text is not None else None
 
-    def judge_all(self, questions: Iterable[tuple[OwnRecord, str]]) -> None:
-        """Work out the verdicts on many questions."""
-        for own, text in questions:
-            if check_question(self._workspace.agreement, text).formula is not None:
-                self.verdict(own, text)
-
     def fitting(self, formula: Formula) -> Bits:
         """Which rows of the table a question fits."""
         with self._lock:

@@ -22,7 +22,7 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel.records.preparation import Recipe
 from blindlabel.records.proposing import types_of
-from blindlabel.records.tables import Table, read_table
+from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 from blindlabel.transport.connecting import letters_of
@@ -112,35 +112,17 @@ class Rehearsal:
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
     read = [read_table(table) for table in tables]
-    attributes, recipe = read[0].attributes, Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
+    attributes = read[0].attributes
+    recipe = Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
+    rows = [record for table in read for record in recipe.rows(table, attributes)]
+    longest = 8 * (max(len(row.whole) for row in rows) // 8 + 1)  # rounded up, as people would agree on it
+    value = 8 * (max(len(text) for row in rows for text in row.attributes.values()) // 8 + 1)
+    lengths = {"record_length": longest, "attribute_length": min(value, longest)}
     settings: dict[str, Any] = {
         "criteria": CRITERIA if "given_name" in attributes else DEFAULT_CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
-        "encoding": {"engine": wanted.engine, **_lengths(read, attributes, recipe)},
+        "encoding": {"engine": wanted.engine, **lengths},
         "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))
-
-
-def _lengths(tables: Sequence[Table], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
-    """The lengths of the longest record and value, rounded up, as people would agree on them before a study."""
-    rows = [record for table in tables for record in recipe.rows(table, attributes)]
-    record = max(len(row.whole) for row in rows)
-    value = max(len(text) for row in rows for text in row.attributes.values())
-    return {
-        "record_length": 8 * (record // 8 + 1),
-        "attribute_length": min(8 * (value // 8 + 1), 8 * (record // 8 + 1)),
-    }
-
-
-def prepared_for_web(folder: Path, *, records: int, engine: str, rounds: int, seed: int, address: str) -> Rehearsal:
-    """A study in its first round, half of each owner's questions suggested and saved. Owners will reach the coordinator
-    at the address.
-    """
-    wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=address)
-    made = Rehearsal(folder, wanted)
-    made.begin()
-    for workspace in made.workspaces:
-        made.write_all(workspace.name, 0.5)
-    return made

@@ -14,14 +14,14 @@ from typing import Any
 from nicegui import run, ui
 
 from blindlabel.errors import InputError
-from blindlabel.language.suggestions import RISKIEST, Verdict
+from blindlabel.language.suggestions import RISKIEST
 from blindlabel.protocol.interfaces import BULK, CHANGED, PERSON, SUGGESTED
 from blindlabel.storage.access import Access, Session
 from blindlabel.storage.annotations import Team, Visit
 from blindlabel.web import bulk, reference
 from blindlabel.web.annotation import Annotation
 from blindlabel.web.app import OwnerApp, Seat
-from blindlabel.web.components import button, counted, tell, text
+from blindlabel.web.components import button, counted, tell, text, time_left
 from blindlabel.web.question_pane import Written
 from blindlabel.web.record_list import RecordList
 from blindlabel.web.standing_panel import StandingPanel, Verifying
@@ -35,23 +35,10 @@ LEAST_VISITS = 3
 """With fewer records than this, nothing is said."""
 
 
-def seconds_left(log: Sequence[Visit], annotator: str, left: int) -> float | None:
-    """Seconds until the last record, by the median of this person's latest records, or None if that is not known."""
-    taken = [
-        visit.saved - visit.opened
-        for visit in log
-        if visit.annotator == annotator and visit.saved is not None and visit.saved - visit.opened <= LONGEST_VISIT
-    ]
+def seconds_left(saved: Sequence[Visit], left: int) -> float | None:
+    """Seconds until the last record, by the median of a person's latest saved ones, or None if that is not known."""
+    taken = [one.saved - one.opened for one in saved if one.saved and one.saved - one.opened <= LONGEST_VISIT]
     return left * statistics.median(taken[-LATEST_VISITS:]) if len(taken) >= LEAST_VISITS and left else None
-
-
-def time_left(seconds: float | None) -> str:
-    """The words that follow the number of records on the page; empty if nothing is known."""
-    if seconds is None:
-        return ""
-    if seconds < 60:
-        return ", less than a minute left"
-    return f", about {counted(seconds / 60, 'minute')} left"
 
 
 # Who sits here
@@ -95,7 +82,7 @@ class NameDialog:
 # Handing in
 
 _KINDS = {
-    "good": ("would probably be found, and fits no other row", "would probably be found, and fit no other row"),
+    "good": ("would probably find its partner and no other row", "would probably find their partner and no other row"),
     "strict": ("is strict", "are strict"),
     "few": ("is tried on too few rows", "are tried on too few rows"),
     "relatives": ("lets imagined relatives pass", "let imagined relatives pass"),
@@ -167,12 +154,9 @@ class HandIn:
                 ui.element("ul"),
             ):
                 for record, verdict in dubious:
-                    self._build_dubious(record, verdict)
-
-    def _build_dubious(self, record: int, verdict: Verdict) -> None:
-        with ui.element("li"):
-            button(self._app.cache.record(record).id, lambda: self._go(record), "flat dense")
-            text("span", verdict.headline, f"chip chip-{verdict.level}")
+                    with ui.element("li"):
+                        button(cache.records[record].id, partial(self._go, record), "flat dense")
+                        text("span", verdict.headline, f"chip chip-{verdict.level}")
 
     def _buttons(self, main: tuple[str, Callable[[], Any]]) -> None:
         with ui.element("div").classes("actions"):
@@ -224,16 +208,19 @@ class PracticePanel:
             self._said.text = self._app.practice.result().sentence
             self._root.set_visibility(not writing)
             return
-        hidden = writing or not self._seat.name or self._app.cache.progress().over
-        self._root.set_visibility(not (hidden or self._was_asked()))
+        waiting = self._app.cache.progress().round == 0
+        offered = not writing and self._seat.name and (self._app.cache.writable or waiting)
+        self._root.set_visibility(bool(offered) and not self._is_no_newcomer())
         self._said.text = (
             "Eight invented records whose partners are known, on these same screens. After each question you see the"
-            " truth: whether it finds the partner, and who else passes. Nothing of it is sent to anybody."
+            " truth: whether it finds the partner, and who else passes. None of it is sent to anybody."
         )
 
-    def _was_asked(self) -> bool:
-        name = self._seat.name
-        return bool(self._app.workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name))
+    def _is_no_newcomer(self) -> bool:
+        """Whether this person has declined, practised, or saved a question already."""
+        name, workspace = self._seat.name, self._app.workspace
+        declined = workspace.remembered(f"{OFFERED} {name}") or self._app.practice_of(name)
+        return bool(declined or self._app.cache.annotations.latest(name, 1))
 
     async def begin(self) -> None:
         """Go to this person's practice; made where there is none."""
@@ -249,8 +236,8 @@ class PracticePanel:
 # The page
 
 AWAY = (
-    "The app on this machine does not answer. Nothing is lost: what you have typed is kept in this tab. Start"
-    " blindlabel owner annotate again, and it goes on here."
+    "The app does not answer. Nothing is lost: what you have typed is kept in this tab, and it goes on here as soon as"
+    " blindlabel owner annotate runs again."
 )
 UNENCRYPTED = "Rehearsal: the plain engine encrypts nothing. Use invented records only."
 PRACTISING = "Practice: every record here is invented, and nothing is sent to anybody."
@@ -283,7 +270,7 @@ class OwnerPage:
             )
         self._show_all()
         ui.timer(1.0, self.tick)
-        self._first = record if record is not None and self._cache.task(record) is not None else None
+        self._first = record if record is not None and self._cache.tasks.get(record) is not None else None
         if not self._seat.name:
             self._naming.dialog.open()
         else:
@@ -332,8 +319,9 @@ class OwnerPage:
             self._build_round_actions()
 
     def _who_sentence(self) -> str:
-        workspace = self._app.workspace
-        return f"{self._seat.name or 'somebody'} for {workspace.name} · {workspace.table_name}"
+        workspace, name = self._app.workspace, self._seat.name
+        for_whom = f"for {workspace.name} · {workspace.table_name}"
+        return f"{name}, practising" if self._app.practice is not None else f"{name} {for_whom}".strip()
 
     def _build_round_actions(self) -> None:
         with ui.element("div").classes("round-actions") as self._round_actions:
@@ -405,10 +393,8 @@ class OwnerPage:
             return f"{so_far} saved and handed in"
         drafts = f", {counted(progress.drafts, 'draft')}" if progress.drafts else ""
         left = len(self._seat.unwritten())
-        return f"{so_far} saved{drafts}{time_left(self._seconds_left(left))}"
-
-    def _seconds_left(self, left: int) -> float | None:
-        return seconds_left(self._cache.annotations.latest(self._seat.name), self._seat.name, left)
+        seconds = seconds_left(self._cache.annotations.latest(self._seat.name), left)
+        return f"{so_far} saved{drafts}{time_left(seconds)}"
 
     # What the person does
 

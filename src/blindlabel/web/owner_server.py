@@ -12,12 +12,13 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from nicegui import ui
 from starlette.types import ASGIApp
 
@@ -29,7 +30,7 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
 from blindlabel.web.guard import SESSION, TOKEN, Door, Guard
 from blindlabel.web.owner_page import OwnerPage
-from blindlabel.web.plots import agreement_plot, rounds_of_owner
+from blindlabel.web.pages import STYLE, agreement_plot, rounds_of_owner, said_as_page
 
 HOST = "127.0.0.1"
 RECONNECT = 3600.0
@@ -55,16 +56,11 @@ def create_app(app: OwnerApp) -> FastAPI:
         headers = {"Content-Disposition": f'attachment; filename="ground-truth-{peer}-{format}.zip"'}
         return Response(archive_of(truth, format), media_type="application/zip", headers=headers)
 
-    @api.post("/upload")
-    async def upload(name: str, request: Request) -> Response:
-        try:
-            return PlainTextResponse(await app.uploads.receive(name, request))
-        except InputError as error:
-            return PlainTextResponse(str(error), 413)
-
     _add_pages(app)
     from nicegui import app as framework  # noqa: PLC0415 - beside our own `app`
 
+    for one in (api, framework):
+        one.add_exception_handler(404, partial(said_as_page, style=STYLE))
     framework.add_static_files("/static", _STATIC)
     ui.run_with(
         api,

@@ -5,7 +5,7 @@ click does to the question comes first, in pure functions over `Chain`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from blindlabel.language.record import View
 from blindlabel.language.suggestions import Suggestion
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import KEYS
+from blindlabel.web.components import KEYS, show_in
 from blindlabel.web.judging import Judging
 from blindlabel.web.record_pane import asked_for, view_for
 
@@ -135,13 +135,6 @@ def _changed(atom: Atom, edit: Mapping[str, Any], view: Callable[[str], View]) -
     return Atom(function, arguments, atom.view if field == (atom.view.attribute or "") else view(field))
 
 
-def with_condition(points: Chain, condition: Condition) -> Chain:
-    """The question with one more condition; the bar stays."""
-    if len(points.conditions) >= MOST_CONDITIONS:
-        return points
-    return replace(points, conditions=(*points.conditions, condition))
-
-
 def within(points: Chain) -> Chain:
     """The question with a bar no higher than all points together, so that it can say yes at all."""
     return replace(points, bar=max(1, min(points.bar, points.total))) if points.conditions else replace(points, bar=1)
@@ -177,27 +170,19 @@ def sensible_bar(points: Chain, most_of_others: int) -> int:
 
 
 def difference(before: Chain, after: Chain) -> str:
-    """What another question does differently, in words."""
-    was = {_key(condition.any_of): condition for condition in before.conditions}
-    now = {_key(condition.any_of): condition for condition in after.conditions}
-    said = [f"without {summary_of(one)}" for key, one in was.items() if key not in now]
-    said += [f"with {summary_of(one)} ({one.points})" for key, one in now.items() if key not in was]
-    said += [
-        f"{summary_of(one)} {was[key].points} → {one.points}"
-        for key, one in now.items()
-        if key in was and was[key].points != one.points
-    ]
+    """What another question does differently, in words; the whole of it where that is shorter."""
+    was, now = ({summary_of(one): one.points for one in chain.conditions} for chain in (before, after))
+    said = [f"without {words}" for words in was if words not in now]
+    said += [f"with {words} ({points})" for words, points in now.items() if words not in was]
+    said += [f"{words} {was[words]} → {now[words]}" for words in now if words in was and was[words] != now[words]]
     if before.bar != after.bar:
         said.append(f"enough: {before.bar} → {after.bar}")
     for name, old, new in (("not", before.exclusions, after.exclusions), ("unless", before.unless, after.unless)):
-        had, has = ({_key((term,)) for term in terms} for terms in (old, new))
-        said += [f"{name}: {summary_of(Condition((term,)))}" for term in new if _key((term,)) not in had]
-        said += [f"no longer {name}: {summary_of(Condition((term,)))}" for term in old if _key((term,)) not in has]
-    return "; ".join(said) or "the same"
-
-
-def _key(terms: Iterable[Term]) -> tuple[object, ...]:
-    return tuple(tuple((atom.function, atom.arguments, atom.view) for atom in term) for term in terms)
+        had, has = ([summary_of(Condition((term,))) for term in terms] for terms in (old, new))
+        said += [f"{name}: {words}" for words in has if words not in had]
+        said += [f"no longer {name}: {words}" for words in had if words not in has]
+    told = "; ".join(said) or ("the same" if before == after else "written differently")
+    return min(told, summary(after), key=len) if len(said) > 2 else told
 
 
 # The view
@@ -211,7 +196,7 @@ LABELS = {
     "sounds_like": "sounds like",
 }
 _VIEW = KEYS["view"][0]
-NO_POINTS = f"This question is more than points, but not, unless, so it stays text. {_VIEW} shows it."
+NO_POINTS = f"This question cannot be shown as points, so it stays text. {_VIEW} shows it."
 NO_QUESTION = f"The text cannot be read as a question yet. {_VIEW} shows it, with what is wrong."
 
 
@@ -239,11 +224,6 @@ class PointsView(Element, component="browser/points_view.js"):
         self._show(fixed=True, problem="")
         self.on("edit", lambda event: self._edit(event.args))
         self.on("undo", lambda event: on_undo(str(event.args)))
-
-    @property
-    def points(self) -> Chain | None:
-        """The question as points, or None if it is of another kind or cannot be read."""
-        return self._points
 
     def open(self, own: OwnRecord, words: list[str], text: str, place: str, *, fixed: bool) -> None:
         """Begin with another record and its question; `place` is the name under which it is kept whether the bar
@@ -277,9 +257,7 @@ class PointsView(Element, component="browser/points_view.js"):
         own, judging = self._own, self._judging
         points = self._points or NOTHING
         shown = view_of(points, lambda asked: judging.others(own, asked) if own is not None else None, self._reasons)
-        for name, value in (shown | {"fixed": fixed, "problem": problem}).items():
-            self._props[name] = value
-        self.update()
+        show_in(self, fixed=fixed, problem=problem, **shown)
 
     def _written(self, points: Chain) -> str:
         return text_of(points, lowered=self._workspace.agreement.terms().case == "lower")
@@ -304,8 +282,7 @@ class PointsView(Element, component="browser/points_view.js"):
 
     def _offer(self, offer: dict[str, str] | None) -> None:
         """Offer to ask in pieces for what is too long for one condition; nothing is left out silently."""
-        self._props["offer"] = offer
-        self.update()
+        show_in(self, offer=offer)
 
     # What a person does
 
@@ -332,11 +309,18 @@ class PointsView(Element, component="browser/points_view.js"):
         elif where == "unless":
             self._put(replace(points, unless=(*points.unless, term)) if points.exclusions else points)
         else:
-            rows = len(self._judging.rows[0]) if self._judging.ready else 0
-            for atom in term:
-                worth = points_for(self._judging.others(self._own, ((atom,),)), rows, str(atom.arguments[0]))
-                points = with_condition(points, Condition(((atom,),), worth))
-            self._put(points)
+            asked = points.conditions
+            if len(asked) == 1 and self._props["follows"]:
+                asked = (self._weighed(asked[0].any_of),)  # a text with one condition has no points to keep
+            more = (self._weighed(((atom,),)) for atom in term)
+            self._put(replace(points, conditions=(*asked, *more)[:MOST_CONDITIONS]))
+
+    def _weighed(self, asked: tuple[Term, ...]) -> Condition:
+        """A condition with the points that it is worth by the owner's table."""
+        assert self._own is not None
+        rows = len(self._judging.rows[0]) if self._judging.ready else 0
+        word = words_of(asked[0][0]) or ""
+        return Condition(asked, points_for(self._judging.others(self._own, asked), rows, word))
 
     def _with_bar(self, points: Chain) -> Chain:
         """The bar as the words and their points suggest it."""

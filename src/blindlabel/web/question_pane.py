@@ -26,7 +26,7 @@ from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.records.preparation import is_another
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, text
+from blindlabel.web.components import KEYS, LIST_KEYS, EvidenceRows, button, counted, key_button, reveal, show_in, text
 from blindlabel.web.judging import Judging
 from blindlabel.web.points_pane import PointsView
 from blindlabel.web.practice import PractisedTruth
@@ -87,10 +87,6 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         """Let the editor report an action, with its text after everything that it was given before."""
         self.run_method("act", name)
 
-    def insert(self, expression: str) -> None:
-        """Add a condition where the cursor is."""
-        self.run_method("insert", expression)
-
     def show(self, version: int, diagnostics: Sequence[Diagnostic]) -> None:
         """Mark findings in the text of this version."""
         self.run_method("show", version, [one.to_json() for one in diagnostics])
@@ -99,25 +95,12 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         """The text of this version is safe on disk."""
         self.run_method("kept", written.key, written.version)
 
-    def go(self, start: int) -> None:
-        """Put the cursor at a place."""
-        self.run_method("go", start)
-
-    def focus(self) -> None:
-        """Put the cursor into the editor."""
-        self.run_method("focusEditor")
-
     def listen(self, *, annotating: bool) -> None:
         """Which keys are heard: those of the annotation or those of the list. It reaches the browser together with what
         is shown, so that no key is lost that is pressed as soon as it appears.
         """
         if self._props["annotating"] != annotating:
-            self._props["annotating"] = annotating
-            self.update()
-
-    def focus_element(self, selector: str) -> None:
-        """Put the focus on another element of the page."""
-        self.run_method("focusElement", selector)
+            show_in(self, annotating=annotating)
 
 
 def offered_functions(workspace: Workspace) -> set[str]:
@@ -179,7 +162,7 @@ class VerdictPane:
             ui.element("section").classes("pane evidence-pane").props('aria-label="Imagined records"') as self._made_up
         ):
             text("h3", "Imagined from your table: what differs from your record is marked")
-            self._imagined = EvidenceRows("Try", self._try)
+            self._imagined = EvidenceRows("Try", lambda place: self.tried.edit(self._shown[place].attributes))
             text("p", level_of(self._workspace).sentence, "quiet")
         self.tried = TriedPane(self._workspace)
 
@@ -205,14 +188,11 @@ class VerdictPane:
         self._rows.set_visibility(bool(verdict.also))
         if verdict.also:
             self._rows_title.text = f"{counted(verdict.others, 'other row')} of yours that it fits"
+            (records, ids), atoms = self._judging.rows, atoms_of(question.usable())
             self._evidence.show(
-                evidence_of(self._judging, verdict, question.usable()),
+                [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also],
                 f"and {verdict.others - len(verdict.also):,} more" if verdict.others > len(verdict.also) else "",
             )
-
-    def _try(self, place: int) -> None:
-        """Edit one of the imagined."""
-        self.tried.edit(self._shown[place].attributes)
 
 
 def capitals_of(formula: Formula, own: Record) -> str:
@@ -223,12 +203,6 @@ def capitals_of(formula: Formula, own: Record) -> str:
         if atom.view.case == "exact" and not evaluate(atom, own) and evaluate(ignoring, own):
             return f"Your record has {call_of(ignoring)}: only the capitals differ. lower(…) ignores them."
     return ""
-
-
-def evidence_of(judging: Judging, verdict: Verdict, formula: Formula) -> list[dict[str, Any]]:
-    """The rows that a question fits, with what it found in them."""
-    (records, ids), atoms = judging.rows, atoms_of(formula)
-    return [{"id": ids[place], "attributes": marked(records[place], atoms)} for place in verdict.also]
 
 
 def imagined_of(verdict: Verdict, own: Record) -> list[dict[str, Any]]:
@@ -295,7 +269,7 @@ class TruthPane:
         none = "" if truth.is_right else "Nothing that the app offers does better."
         self._better_text.text = none if chain is None else f"A better one: {sentence_of(chain, own.prepared)}"
         self._take.set_visibility(chain is not None)
-        self._root.set_visibility(True)
+        reveal(self._root)
 
 
 VIEW = "web_view"
@@ -369,10 +343,7 @@ class QuestionPane:
 
     def focus(self) -> None:
         """Put the cursor where the person writes."""
-        if self._as_points:
-            self.editor.focus_element(".points-new")
-        else:
-            self.editor.focus()
+        self.editor.run_method("focusElement", ".points-new" if self._as_points else ".cm-content")
 
     # What is shown
 
@@ -402,10 +373,9 @@ class QuestionPane:
         self._findings.clear()
         if checked is None:
             self.verdict.clear()
-        elif formula is None:
-            self.verdict.clear("It cannot be asked yet.")
-        if checked is None:
             return
+        if formula is None:
+            self.verdict.clear("It cannot be asked yet.")
         if version is not None:
             self.editor.show(version, checked.problems)
         with self._findings:
@@ -422,7 +392,7 @@ class QuestionPane:
 
     def _go(self, start: int) -> None:
         self.switch(as_points=False, focus=False)  # what is typed at once must not come before the cursor is there
-        self.editor.go(start)
+        self.editor.run_method("go", start)
 
     def explain(self, why: str) -> None:
         """Say why a question was suggested."""

@@ -12,7 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from blindlabel.web.app import Filter, OwnerApp, Seat
-from blindlabel.web.components import button, counted, key_button, text
+from blindlabel.web.components import button, counted, key_button, show_in, text
 
 PAGE_SIZE = 50
 MOST_ATTRIBUTES = 8
@@ -30,9 +30,7 @@ class RecordTable(Element, component="browser/record_table.js"):
 
     def show(self, columns: list[dict[str, Any]], rows: list[dict[str, Any]], shape: dict[str, Any]) -> None:
         """Show one page."""
-        for name, value in ({"columns": columns, "rows": rows} | shape).items():
-            self._props[name] = value
-        self.update()
+        show_in(self, columns=columns, rows=rows, **shape)
 
 
 class RecordList:
@@ -115,13 +113,12 @@ class RecordList:
         if self._edition == edition:
             return
         self._edition = edition
-        found = self.seat.rows(self._search, self._shown, self._sort, self._descending)
-        self.order = [row.own.record for row in found]
+        found = self.order = self.seat.listed(self._search, self._shown, self._sort, self._descending)
         pages = max(1, -(-len(found) // PAGE_SIZE))
         self._page = min(self._page, pages)
         start = (self._page - 1) * PAGE_SIZE
         shape = {"sort": self._sort, "descending": self._descending, "page": self._page, "pages": pages}
-        rows = [row.to_json() for row in found[start : start + PAGE_SIZE]]
+        rows = [self.seat.line(record) for record in found[start : start + PAGE_SIZE]]
         self._table.show(self._columns(), rows, shape | {"empty": self._empty()})
         asked = len(self._cache.tasks)
         shown = "" if len(found) == asked else f"{len(found):,} of "
@@ -137,7 +134,7 @@ class RecordList:
     def _columns(self) -> list[dict[str, Any]]:
         columns: list[dict[str, Any]] = [
             {"name": "state", "label": "State", "kind": "state", "width": "5.4rem"},
-            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.2rem"},
+            {"name": "verdict", "label": "Verdict", "kind": "verdict", "width": "8.7rem"},
             {"name": "id", "label": "Record", "kind": "id", "width": "7.5rem"},
         ]
         records = self._cache.records
@@ -159,7 +156,7 @@ class RecordList:
             columns.append({"name": "asked", "label": "Asked", "kind": "asked", "width": "7rem"})
         if {self._cache.writer(record) for record in self._cache.tasks} - {"", self.seat.name}:
             columns.append({"name": "writer", "label": "Written by", "kind": "writer", "width": "7rem"})
-        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "4.6rem", "sortable": False})
+        columns.append({"name": "mark", "label": "Note", "kind": "mark", "width": "5.8rem", "sortable": False})
         return [{"sortable": True} | column for column in columns]
 
 

@@ -26,7 +26,7 @@ from blindlabel.records.preparation import Recipe, is_another
 from blindlabel.storage.annotations import Mark
 from blindlabel.storage.workspace import Workspace
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import counted, tell, text
+from blindlabel.web.components import counted, show_in, tell, text
 
 # Hits
 
@@ -36,8 +36,8 @@ Stretch = tuple[int, int]
 WHY: dict[Back, str] = {
     "": "the round could not be used",
     "disagreed": "the two sides disagreed",
-    "loose": "its question was too loose: it said yes to too many records",
-    "kept": "another owner's question was too loose. Yours stands and is asked once more",
+    "loose": "its question said yes to too many records",
+    "kept": "another owner's question said yes to too many records. Yours stands and is asked once more",
 }
 
 
@@ -128,19 +128,14 @@ class RecordWords(Element, component="browser/record_words.js"):
         super().__init__()
         self._recipe = workspace.agreement.recipe
         self._parts: list[tuple[str, list[dict[str, str]]]] = []
-        for name, empty in (("attributes", []), ("fixed", False), ("rarity", []), ("asked", [])):
-            self._props[name] = empty
+        show_in(self, attributes=[], fixed=False, rarity=[], asked=[])
         self.on("word", lambda event: on_word(str(event.args["word"]), str(event.args["attribute"])))
 
     def show(self, own: OwnRecord, *, fixed: bool) -> None:
         """Show a record as it is in the table."""
         self._parts = [(name, parts_of(name, value, self._recipe)) for name, value in own.row.items()]
-        self._props["attributes"] = [
-            {"name": name, "parts": parts, "prepared": _prepared_beside(own, name)} for name, parts in self._parts
-        ]
-        self._props["fixed"] = fixed
-        self._props["rarity"], self._props["asked"] = [], []
-        self.update()
+        shown = [{"name": name, "parts": parts, "prepared": _prepared_beside(own, name)} for name, parts in self._parts]
+        show_in(self, attributes=shown, fixed=fixed, rarity=[], asked=[])
 
     @property
     def words(self) -> set[tuple[str, str]]:
@@ -156,8 +151,7 @@ class RecordWords(Element, component="browser/record_words.js"):
             found = others[(word, name)]
             return {"level": rarity_level(found, rows), "said": rows_said(found)}
 
-        self._props["rarity"] = [[known(part["word"], name) for part in parts] for name, parts in self._parts]
-        self.update()
+        show_in(self, rarity=[[known(part["word"], name) for part in parts] for name, parts in self._parts])
 
     def underline(self, atoms: Iterable[Atom]) -> None:
         """Underline the words that these predicates ask for."""
@@ -170,8 +164,7 @@ class RecordWords(Element, component="browser/record_words.js"):
             for name, parts in self._parts
         ]
         if asked != self._props["asked"]:
-            self._props["asked"] = asked
-            self.update()
+            show_in(self, asked=asked)
 
 
 def rarity_level(others: int, rows: int) -> int:

@@ -4,6 +4,9 @@ keys.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
+
 from nicegui import ui
 
 from blindlabel.language.formatter import attribute_access, quote
@@ -38,34 +41,44 @@ _KEYS = (
 )
 
 
-def _dialog(title: str) -> ui.dialog:
-    return ui.dialog().props(f'aria-label="{title}"')
+@contextlib.contextmanager
+def _dialog(name: str, heading: str, size: str = "") -> Iterator[ui.dialog]:
+    """A dialog to read; the block fills it."""
+    with ui.dialog().props(f'aria-label="{name}"') as dialog, ui.card().classes(f"sheet {size}"):
+        text("h2", heading)
+        yield dialog
+        with ui.element("div").classes("actions"):
+            button("Close", dialog.close, "outline autofocus")
+
+
+def _terms(pairs: Iterable[tuple[str, str]], classes: str) -> None:
+    """Terms, most of them code, and what each means."""
+    with ui.element("dl").classes(classes):
+        for term, meaning in pairs:
+            text("dt", term, "code" if "syntax" in classes else "")
+            text("dd", meaning)
 
 
 def agreed_dialog(workspace: Workspace) -> ui.dialog:
     """The dialog on what counts as a match, and what else was agreed."""
     agreement = workspace.agreement
-    with _dialog("Criteria") as dialog, ui.card().classes("sheet"):
-        text("h2", "When do two records match?")
+    with _dialog("Criteria", "When do two records match?") as dialog:
         text("p", agreement.criteria, "criteria")
         text("h3", "What was agreed")
-        with ui.element("dl").classes("facts"):
-            for name, value in (
-                ("Study", agreement.name),
-                ("Owners", ", ".join(agreement.owners)),
-                ("Attributes", ", ".join(agreement.attributes)),
-                ("Rounds", f"at most {agreement.rounds}"),
-                ("Records", f"at most {agreement.sampling.records:,} of each table"),
-                (
-                    "Preparation of texts",
-                    " ".join(STEPS[step].description for step in agreement.preparation.steps) or "none",
-                ),
-                ("Types of values", ", ".join(f"{name}: {kind}" for name, kind in agreement.recipe.types) or "text"),
-                ("Deadline", agreement.deadline or "none"),
-            ):
-                text("dt", name)
-                text("dd", value)
-        _close_button(dialog)
+        facts = (
+            ("Study", agreement.name),
+            ("Owners", ", ".join(agreement.owners)),
+            ("Attributes", ", ".join(agreement.attributes)),
+            ("Rounds", f"at most {agreement.rounds}"),
+            ("Records", f"at most {agreement.sampling.records:,} of each table"),
+            (
+                "Preparation of texts",
+                " ".join(STEPS[step].description for step in agreement.preparation.steps) or "none",
+            ),
+            ("Types of values", ", ".join(f"{name}: {kind}" for name, kind in agreement.recipe.types) or "text"),
+            ("Deadline", agreement.deadline or "none"),
+        )
+        _terms(facts, "facts")
     return dialog
 
 
@@ -84,7 +97,7 @@ def syntax(workspace: Workspace) -> list[tuple[str, str]]:
         ("$name = …", "keeps something for later lines"),
         ("# …", "a comment"),
     ]
-    case = "Records are in lower case, so write what you look for small." if lowered else "lower(…) ignores the case."
+    case = "Records are in lower case, so use lower case." if lowered else "lower(…) ignores the case."
     found.append(("here", f"{case} A text to look for has at most {limits.needle_length} characters."))
     return found
 
@@ -121,47 +134,22 @@ def examples(workspace: Workspace) -> list[tuple[str, str]]:
 def language_dialog(workspace: Workspace) -> ui.dialog:
     """The language on one page, made from what this study allows."""
     offered = offered_functions(workspace)
-    with _dialog("Language") as dialog, ui.card().classes("sheet wide"):
-        text("h2", "The question language in this study")
-        with ui.element("dl").classes("syntax"):
-            for code, meaning in syntax(workspace):
-                text("dt", code, "code")
-                text("dd", meaning)
+    with _dialog("Language", "The question language in this study", "wide") as dialog:
+        _terms(syntax(workspace), "syntax")
         text("h3", "Functions")
-        with ui.element("dl").classes("syntax"):
-            for function in FUNCTIONS.values():
-                if function.name not in offered:
-                    continue
-                text("dt", function.signature, "code")
-                with ui.element("dd"):
-                    text("div", f"{function.summary} {function.details}")
-        shown = examples(workspace)
-        if shown:
+        found = [one for one in FUNCTIONS.values() if one.name in offered]
+        _terms(((one.signature, f"{one.summary} {one.details}") for one in found), "syntax")
+        if shown := examples(workspace):
             text("h3", "Examples with one of your records")
-            with ui.element("dl").classes("syntax stacked"):
-                for code, meaning in shown:
-                    text("dt", code, "code")
-                    text("dd", meaning)
-        _close_button(dialog)
+            _terms(shown, "syntax stacked")
     return dialog
 
 
 def keys_dialog() -> ui.dialog:
     """All keys."""
-    with _dialog("Keys") as dialog, ui.card().classes("sheet"):
-        text("h2", "Keys")
+    with _dialog("Keys", "Keys") as dialog:
         for place, keys in _KEYS:
             text("h3", place)
-            with ui.element("dl").classes("facts"):
-                for key, meaning in keys:
-                    with ui.element("dt"):
-                        text("kbd", key)
-                    text("dd", meaning)
+            _terms(keys, "facts keys")
         text("p", "On a Mac, Ctrl is Cmd and Alt is Option.", "quiet")
-        _close_button(dialog)
     return dialog
-
-
-def _close_button(dialog: ui.dialog) -> None:
-    with ui.element("div").classes("actions"):
-        button("Close", dialog.close, "outline autofocus")

@@ -6,8 +6,6 @@ its exports and what became of each of the owner's records, as far as the agreem
 from __future__ import annotations
 
 import time
-from dataclasses import astuple, dataclass
-from itertools import accumulate
 
 from nicegui import run, ui
 from nicegui.elements.mixins.text_element import TextElement
@@ -16,77 +14,37 @@ from blindlabel.errors import InputError
 from blindlabel.export import FORMATS
 from blindlabel.parties.joining import confirm_heard, words_to_read_out
 from blindlabel.parties.owner import steps_of
-from blindlabel.protocol.figures import LATER, NOT_RECALL, Tally, agreed_of_all, so_far
+from blindlabel.protocol.figures import LATER, NOT_RECALL, Tally, agreed_of_all, headline, so_far
 from blindlabel.protocol.labels import is_agreed, is_match
-from blindlabel.protocol.messages import Pairing
 from blindlabel.protocol.next_steps import ENDED
 from blindlabel.storage.workspace import Activity
 from blindlabel.web.app import OwnerApp
-from blindlabel.web.components import button, counted, plain_table, sentence, tell, text
-from blindlabel.web.plots import plot_in_words, rounds_of_owner
-
-
-@dataclass(frozen=True)
-class RecordOutcome:
-    """One of the owner's records at the end, in words."""
-
-    id: str
-    matches: str
-    unsettled: str
-
-
-def settled_sentence(app: OwnerApp) -> str:
-    """How many pairs were settled after each round: "2,494, then 2,496 of 2,500 pairs settled". A round's tally counts
-    the pairs that were still open.
-    """
-    rounds = rounds_of_owner(app.cache.state)
-    settled = accumulate(tally.agreed for tally in rounds)
-    counts = ", then ".join(f"{number:,}" for number in settled)
-    return f"{counts} of {_asked(rounds[0]):,} pairs settled." if rounds else ""
-
-
-def numbers_of(pairing: Pairing) -> list[tuple[str, int]]:
-    """How many pairs became what, from the rounds' totals, which owners are told whatever else the agreement
-    releases.
-    """
-    matches = sum(tally.both for tally in pairing.tallies)
-    others = sum(tally.neither for tally in pairing.tallies)
-    pairs = _asked(pairing.tallies[0]) if pairing.tallies else 0
-    return [("match", matches), ("no match", others), ("discarded", pairs - matches - others)]
-
+from blindlabel.web.components import button, counted, plain_table, sentence, tell, text, time_left
+from blindlabel.web.pages import plot_in_words, rounds_of_owner
 
 NOT_RELEASED = (
-    "The agreement releases matches to you and nothing else. Which pairs were settled as no match, and which were not"
-    " settled and discarded, is counted above and not said of single records."
+    "The agreement releases matches to you and nothing else. How many pairs were settled as no match, and how many were"
+    " discarded, is said above; which ones is not."
 )
 
 
 NO_MATCH = "none agreed"
 
 
-def outcomes(app: OwnerApp) -> list[RecordOutcome]:
-    """Each of the owner's records with its matches, by their places in the other's sample, those that have some first;
-    empty before the end.
+def outcomes(app: OwnerApp) -> list[tuple[str, ...]]:
+    """Each of the owner's records with its matches, by their places in the other's sample, those that have some first,
+    and with the pairs that stayed open if that is released; empty before the end.
     """
-    state = app.cache.state
-    if state.truth is None or app.workspace.agreement.release == "none" or not app.truths():
+    if not app.truths():
         return []
-    labels = app.workspace.labels()
-    found = []
+    labels, found = app.workspace.labels(), []
     for own in app.cache.records:
-        matches, open_pairs = [], 0
-        for peer, matrix in labels.items():
-            row = matrix[own.record]
-            matches += [f"record {column + 1:,} of {peer}" for column in is_match(row).nonzero()[0]]
-            if app.workspace.agreement.release == "labels":  # otherwise nobody tells which pairs stayed open
-                open_pairs += int((~is_agreed(row)).sum())
-        found.append(RecordOutcome(own.id, ", ".join(matches) or NO_MATCH, f"{open_pairs:,}"))
-    return sorted(found, key=lambda one: one.matches == NO_MATCH)
-
-
-def _asked(tally: Tally) -> int:
-    """The number of pairs of a round, compared or not."""
-    return tally.pairs + tally.loose
+        rows = {peer: matrix[own.record] for peer, matrix in labels.items()}
+        matches = [f"record {n + 1:,} of {peer}" for peer, row in rows.items() for n in is_match(row).nonzero()[0]]
+        unsettled = sum(int((~is_agreed(row)).sum()) for row in rows.values())
+        told = (f"{unsettled:,}",) if app.workspace.agreement.release == "labels" else ()
+        found.append((own.id, ", ".join(matches) or NO_MATCH, *told))
+    return sorted(found, key=lambda one: one[1] == NO_MATCH)
 
 
 # Confirming the other owners
@@ -216,11 +174,7 @@ class StandingPanel:
             if peer not in labels:
                 continue
             text("h3", f"Ground truth with {peer}")
-            with ui.element("dl").classes("figures"):
-                for name, value in numbers_of(pairing):
-                    with ui.element("div"):
-                        text("dt", name)
-                        text("dd", f"{value:,}")
+            text("p", headline(pairing.tallies, over=True), "settled")
             with ui.element("div").classes("exports").props(f'role=group aria-label="Exports with {peer}"'):
                 text("span", "Export:")
                 for name, known in FORMATS.items():
@@ -233,13 +187,12 @@ class StandingPanel:
         found = outcomes(self._app)
         if not found:
             return
-        all_told = self._app.workspace.agreement.release == "labels"
+        columns = ("Record", "Matches", "Pairs not settled")[: len(found[0])]
         text("h3", "Your records")
-        if not all_told:
+        if len(columns) == 2:
             text("p", NOT_RELEASED, "quiet")
-        columns = ("Record", "Matches", "Pairs not settled") if all_told else ("Record", "Matches")
         with ui.element("div").classes("outcomes").props('tabindex=0 role=region aria-label="Your records"'):
-            plain_table(columns, (astuple(one)[: len(columns)] for one in found))
+            plain_table(columns, found)
             text("p", f"End of the list: {counted(len(found), 'record')}.", "quiet")
 
     def _build_rounds(self) -> None:
@@ -248,8 +201,8 @@ class StandingPanel:
             return
         shown = so_far(rounds)
         text("h2", "Agreement over all pairs, as it grows")
-        if settled := settled_sentence(self._app):
-            text("p", settled, "settled")
+        if self._app.cache.state.truth is None:
+            text("p", headline(rounds), "settled")
         with ui.element("div").classes("plot"):
             words = plot_in_words(shown)
             ui.element("img").props(f"src=/plot.svg?rounds={len(rounds)} alt={_quoted(words)}")
@@ -262,7 +215,7 @@ def round_table(rounds: list[Tally]) -> None:
     columns = ("After round", "Pairs", "Match", "No match", "Disagreed", "Set aside", "Agreed", "Kappa", "AC1")
     rows = []
     for number, tally in enumerate(rounds, start=1):
-        counts = (_asked(tally), tally.both, tally.neither, tally.disagreed, tally.loose)
+        counts = (tally.asked, tally.both, tally.neither, tally.disagreed, tally.loose)
         figures = ["–" if figure is None else f"{figure:.3f}" for figure in (tally.kappa, tally.ac1)]
         rows.append((str(number), *map("{:,}".format, counts), agreed_of_all(tally), *figures))
     plain_table(columns, rows)
@@ -270,10 +223,7 @@ def round_table(rounds: list[Tally]) -> None:
 
 def _time_left(activity: Activity) -> str:
     passed = max(0.0, time.time() - activity.began)
-    left = passed / activity.share * (1 - activity.share)
-    if passed < 2:
-        return ""
-    return f", about {counted(left, 'second') if left < 90 else counted(left / 60, 'minute')} left"
+    return "" if passed < 2 else time_left(passed / activity.share * (1 - activity.share))
 
 
 def _quoted(value: str) -> str:

@@ -15,7 +15,7 @@ from nicegui import ui
 from blindlabel.language import Question, Record
 from blindlabel.protocol.interfaces import OwnRecord
 from blindlabel.storage.workspace import Workspace
-from blindlabel.web.components import EvidenceRows, button, text
+from blindlabel.web.components import EvidenceRows, button, reveal, text
 from blindlabel.web.record_pane import marked_apart
 
 _SETTING = "web_tried_records"
@@ -56,7 +56,8 @@ class TriedPane:
         self._workspace, self._recipe = workspace, workspace.agreement.recipe
         self._own: OwnRecord | None = None
         self._question: Question | None = None
-        with ui.element("section").classes("pane evidence-pane tried").props('aria-label="Try it on this"'):
+        self._root = ui.element("section").classes("pane evidence-pane tried").props('aria-label="Try it on this"')
+        with self._root:
             text("h3", "Try it on this")
             self._rows = EvidenceRows("Remove", self._drop)
             self._begin = button("Edit a copy of your record", lambda: self.edit(None))
@@ -94,9 +95,10 @@ class TriedPane:
             return
         for name, field in self._fields.items():
             field.value = (self._own.row if values is None else values).get(name, "")
-        self._form.set_visibility(True)
         self._begin.set_visibility(False)
         self._show_answer()
+        self._form.set_visibility(True)
+        reveal(self._root)
 
     def _close(self) -> None:
         self._form.set_visibility(False)

@@ -64,9 +64,9 @@ def measure(records: int = 5000, repeats: int = 15) -> WebFigures:
         own, tasks = cache.records, workspace.tasks()
         questions = [judging.suggest(own[place], tasks[place]).text for place in range(repeats)]
         figures = {
-            "list_ms": _median(lambda _: seat.rows("street", "open", "surname"), repeats),
+            "list_ms": _median(lambda _: seat.listed("street", "open", "surname"), repeats),
             "check_ms": _median(lambda place: cache.check(questions[place]), repeats),
-            "verdict_ms": _median(lambda place: judging.verdict(cache.record(place), questions[place]), repeats),
+            "verdict_ms": _median(lambda place: judging.verdict(cache.records[place], questions[place]), repeats),
             "suggest_ms": _median(lambda place: judging.suggest(own[-1 - place], tasks[-1 - place]), repeats),
             "save_ms": _median(lambda place: seat.save(place, questions[place]), repeats),
         }

@@ -8,7 +8,7 @@ export default {
     <section class="points" aria-label="Points" @keydown="key">
       <p v-if="problem" class="points-problem">{{ problem }}</p>
       <template v-else>
-        <p v-if="!conditions.length" class="points-empty">No condition yet. Click words of your record, type one below, or let a question be suggested.</p>
+        <p v-if="!conditions.length" class="points-empty">No condition yet. Click words of your record, type one below, or ask for a suggestion.</p>
         <table v-else class="points-table">
           <thead><tr><th scope="col">Points</th><th scope="col">The other record</th><th scope="col">Words</th><th scope="col">Where</th><th scope="col">Other rows</th><th><span class="unseen">Remove</span></th></tr></thead>
           <tbody>
@@ -32,7 +32,7 @@ export default {
         <div v-if="conditions.length > 1 || bar > 1" class="points-bar">
           <label><span>Enough: <strong>{{ bar }}</strong> of {{ total }} points</span>
             <input type="range" min="1" :max="total" :value="bar" :disabled="fixed" :aria-valuetext="bar + ' of ' + total + ' points'" @input="number($event, 'bar', 0)" /></label>
-          <span v-if="!fixed" class="points-follows">{{ follows ? "follows the points" : "set; it stays when words change" }}
+          <span v-if="!fixed" class="points-follows">{{ follows ? "follows the points" : "stays when words change" }}
             <button v-if="!follows" type="button" @click="$emit('edit', { kind: 'follow' })">Let it follow</button></span>
         </div>
         <p v-if="enough.length" class="points-enough">{{ enough.length === 1 ? "This alone is enough:" : "Each of these alone is enough:" }} {{ enough.join(", ") }}</p>

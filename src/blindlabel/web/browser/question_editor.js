@@ -97,7 +97,7 @@ function isPressed(event, key, typing) {
   return (event.ctrlKey || event.metaKey) === (held === "Ctrl") && !event.altKey && event.key.toLowerCase() === name.toLowerCase();
 }
 
-const JUMPS = { search: ".search-field", words: ".record-word", verdict: ".verdict" };
+const JUMPS = { search: ".search-field", words: ".record-word", question: ".points-new, .cm-content", verdict: ".verdict" };
 const QUIET = 10; // milliseconds without a key before a text is sent
 const LONGEST = 200; // and at most so long while keys keep coming
 const STORE = "blindlabel-unsaved:";
@@ -241,11 +241,9 @@ export default {
       this.view.dispatch({ selection: { anchor: utf16Offsets(this.view.state.doc.toString())(start) }, scrollIntoView: true });
       this.view.focus();
     },
-    focusEditor() {
-      this.view.focus();
-    },
+    // The first that can be seen: the question is in one of its two views.
     focusElement(selector) {
-      document.querySelector(selector)?.focus();
+      [...document.querySelectorAll(selector)].find((one) => one.checkVisibility())?.focus();
     },
 
     // Out to Python
