@@ -399,6 +399,18 @@ def test_bodies_of_a_round_that_goes_on_are_needed() -> None:
     assert study.coordinator.known().rounds[-1].bodies and facts.spent_bodies(study.coordinator.known()) == set()
 
 
+def test_labels_are_not_removed_because_an_owner_names_them_too() -> None:
+    """It could name any body as its records of a round."""
+    study = quiet(6)
+    assert study.calm()
+    state = study.coordinator.known()
+    named = [*state.labels.values(), *state.released.values()]
+    for one in named:
+        records = {way: sent.model_copy(update={"blob": one.blob}) for way, sent in state.rounds[0].records.items()}
+        rounds = (state.rounds[0].model_copy(update={"records": records}), *state.rounds[1:])
+        assert records and one.blob not in facts.spent_bodies(state.model_copy(update={"rounds": rounds}))
+
+
 def test_round_of_three_owners_is_not_void_where_nothing_goes_wrong() -> None:
     """Each asker has a key of its own; serving one must not cost another its answers."""
     study = quiet(8, owners=3)
