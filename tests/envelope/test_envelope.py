@@ -26,7 +26,7 @@ from blindlabel.envelope.identity import (
     sign,
     sign_for,
 )
-from blindlabel.envelope.stream import lock, new_key, open_, read_header, seal, unlock
+from blindlabel.envelope.stream import _read_header, _Reader, lock, new_key, open_, seal, unlock
 from blindlabel.errors import OutsideError
 
 NORTH = new_identity()
@@ -193,7 +193,7 @@ def test_another_version_has_its_own_error() -> None:
 
 def test_the_outside_tells_the_relay_where_to_but_nothing_of_the_content() -> None:
     envelope = sealed([b"distinctive canary"])
-    header = read_header(envelope)
+    header, _ = _read_header(_Reader(envelope))
     assert (header.sender, header.recipient) == (NORTH.public.fingerprint(), SOUTH.public.fingerprint())
     assert (header.kind, header.sequence, header.agreement_hash) == ("records", 2, CONTEXT.agreement_hash)
     assert b"canary" not in b"".join(envelope)

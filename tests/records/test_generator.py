@@ -16,8 +16,8 @@ import blindlabel as bl
 from blindlabel.errors import InputError
 from blindlabel.records import generator
 from blindlabel.records.generator import KINDS, MISSING, PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
-from blindlabel.records.preparation import Recipe
-from blindlabel.records.proposing import types_of
+from blindlabel.records.preparation import DEFAULT_STEPS, Recipe
+from blindlabel.records.proposing import recipe_for
 from blindlabel.records.tables import Table, read_table
 
 
@@ -168,7 +168,7 @@ def test_two_houses_write_telephones_dates_codes_and_prices_in_their_own_formats
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_the_types_that_are_proposed_make_both_houses_values_alike(kind: str) -> None:
     made = generate(kind, Size(rows=200, duplicates=200), 1)
-    assert types_of((made.a, made.b), Recipe()) == TYPED[kind]
+    assert dict(recipe_for((made.a, made.b), made.a.attributes, DEFAULT_STEPS).types) == TYPED[kind]
     recipe = Recipe.of((), TYPED[kind])
     for attribute in TYPED[kind]:
         pairs = [(made.a.row(made.a.position(i)), made.b.row(made.b.position(j))) for i, j in made.matches]

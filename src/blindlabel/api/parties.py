@@ -288,11 +288,6 @@ class Owner:
         with self._workspace.locked_for("run"), self._party(workers) as party:
             return owners.run(party, source, once=True, tell=lambda _: None)
 
-    def waits_for(self) -> list[str]:
-        """What the study waits for on this side, in sentences."""
-        with self._party() as party:
-            return [step.sentence for step in party.next_steps()]
-
     def truths(self) -> dict[str, GroundTruth]:
         """After the end: the labels of the pairs with every other owner; this owner's rows are named by their ids."""
         return {peer: GroundTruth.of(truth) for peer, truth in truths_of_owner(self._workspace).items()}

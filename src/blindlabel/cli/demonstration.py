@@ -30,8 +30,7 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.figures import of_round
 from blindlabel.records.generator import PERSON_ATTRIBUTES, GeneratedTables, Size, generate, write
-from blindlabel.records.preparation import Recipe
-from blindlabel.records.proposing import types_of
+from blindlabel.records.proposing import lengths_for, recipe_for
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
 
@@ -44,7 +43,6 @@ SHARED = 0.8
 some 16 true pairs, and relays no more than one of 50. With smaller tables it would hold more of them, but also more
 members of one household, and owners would know less of what is rare.
 """
-STEPS = ("nfkc", "collapse_space", "lower")
 GATES_ATTRIBUTES = ("given_name", "surname")
 """What the gates engine is shown on: short records, since it spends 0.04 s on every gate
 (docs/laboratory/gates-engine.md).
@@ -129,9 +127,7 @@ class _Standstill:
 
 def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    types = types_of((made.a, made.b), Recipe(STEPS))
-    recipe = Recipe.of(STEPS, {name: kind for name, kind in types.items() if name in attributes})
-    longest = max(len(record.whole) for table in (made.a, made.b) for record in recipe.rows(table, attributes))
+    recipe = recipe_for((made.a, made.b), attributes)
     return agreements.new(
         "demonstration",
         NAMES,
@@ -147,7 +143,7 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
         },
         encoding={
             "engine": plan.engine,
-            "record_length": 8 * (longest // 8 + 1),
+            "record_length": lengths_for((made.a, made.b), attributes, recipe)["record_length"],
             "attributes": False,
             "functions": ["is_in", "has_word", "is_empty"],
             "profile": list(PROFILE),

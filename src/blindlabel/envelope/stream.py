@@ -167,11 +167,6 @@ def _bound_to(start: bytes, context: Context) -> bytes:
     return blake2b(start + named, b"blindlabel-lockd")
 
 
-def read_header(pieces: Iterable[bytes]) -> EnvelopeHeader:
-    """What the outside of an envelope says, unchecked."""
-    return _read_header(_Reader(pieces))[0]
-
-
 def _frames(
     state: bindings.crypto_secretstream_xchacha20poly1305_state, chunks: Iterable[bytes], bound: bytes
 ) -> Iterator[bytes]:

@@ -66,19 +66,11 @@ Sums = Sequence[tuple[Mapping[Formula, Fraction], Fraction]]
 
 
 class TooManyConditions(Exception):
-    """There are too many conditions for a table."""
-
-    def __init__(self, conditions: int) -> None:
-        super().__init__(conditions)
-        self.conditions = conditions
+    """There are too many conditions for a table: this many."""
 
 
 class TooManyLevels(Exception):
-    """What is excluded, and excepted from that, is excluded again."""
-
-    def __init__(self, levels: int) -> None:
-        super().__init__(levels)
-        self.levels = levels
+    """What is excluded, and excepted from that, is excluded again: this many levels."""
 
 
 # -- the form that people see

@@ -92,10 +92,24 @@ def together(
     return types, said
 
 
-def types_of(tables: Sequence[Table], recipe: Recipe) -> dict[str, str]:
-    """The types that the owners of these tables would agree on, for rehearsals, which have all tables."""
-    proposed = [{one.attribute: one.type for one in proposals(table, recipe)} for table in tables]
-    return together(proposed, [readable(table, recipe) for table in tables])[0]
+REHEARSED = ("nfkc", "collapse_space", "lower")
+"""The steps of preparation in rehearsals and demonstrations."""
+
+
+def recipe_for(tables: Sequence[Table], attributes: Sequence[str], steps: Sequence[str] = REHEARSED) -> Recipe:
+    """The recipe that the owners of these tables would agree on, for rehearsals, which have all tables."""
+    plain = Recipe.of(steps)
+    proposed = [{one.attribute: one.type for one in proposals(table, plain)} for table in tables]
+    types, _ = together(proposed, [readable(table, plain) for table in tables])
+    return Recipe.of(steps, {name: kind for name, kind in types.items() if name in attributes})
+
+
+def lengths_for(tables: Sequence[Table], attributes: Sequence[str], recipe: Recipe) -> dict[str, int]:
+    """The lengths of the longest record and value, rounded up, as people would agree on them before a study."""
+    rows = [record for table in tables for record in recipe.rows(table, attributes)]
+    record = 8 * (max(len(row.whole) for row in rows) // 8 + 1)
+    value = 8 * (max(len(text) for row in rows for text in row.attributes.values()) // 8 + 1)
+    return {"record_length": record, "attribute_length": min(value, record)}
 
 
 def _columns(table: Table) -> dict[str, list[str]]:

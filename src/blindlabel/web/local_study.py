@@ -20,8 +20,7 @@ from blindlabel.protocol.agreement import DEFAULT_CRITERIA, Agreement, to_text
 from blindlabel.protocol.interfaces import SUGGESTED
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
-from blindlabel.records.preparation import Recipe
-from blindlabel.records.proposing import types_of
+from blindlabel.records.proposing import lengths_for, recipe_for
 from blindlabel.records.tables import read_table
 from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.workspace import Workspace
@@ -34,7 +33,6 @@ CRITERIA = (
     " shortened or out of date; another age means another person unless it is clearly a typing error."
 )
 """Criteria for the generated persons. Given tables have other records, about which nothing is known here."""
-STEPS = ("nfkc", "collapse_space", "lower")
 
 
 @dataclass(frozen=True)
@@ -112,17 +110,12 @@ class Rehearsal:
 
 def _agreement(wanted: Wanted, tables: Sequence[Path], agreed: dict[str, Any]) -> Agreement:
     read = [read_table(table) for table in tables]
-    attributes = read[0].attributes
-    recipe = Recipe.of(STEPS, types_of(read, Recipe(STEPS)))
-    rows = [record for table in read for record in recipe.rows(table, attributes)]
-    longest = 8 * (max(len(row.whole) for row in rows) // 8 + 1)  # rounded up, as people would agree on it
-    value = 8 * (max(len(text) for row in rows for text in row.attributes.values()) // 8 + 1)
-    lengths = {"record_length": longest, "attribute_length": min(value, longest)}
+    attributes, recipe = read[0].attributes, recipe_for(read, read[0].attributes)
     settings: dict[str, Any] = {
         "criteria": CRITERIA if "given_name" in attributes else DEFAULT_CRITERIA,
         "rounds": wanted.rounds,
         "sampling": {"records": wanted.records},
-        "encoding": {"engine": wanted.engine, **lengths},
+        "encoding": {"engine": wanted.engine, **lengths_for(read, attributes, recipe)},
         "preparation": {"steps": list(recipe.steps), "types": dict(recipe.types)},
     }
     return agreements.new(wanted.name, wanted.owners, attributes, **(settings | agreed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import replace
 from functools import partial
@@ -11,10 +12,10 @@ import pytest
 
 from blindlabel.engines.interface import Terms
 from blindlabel.engines.packed.encoding.features import features_of
-from blindlabel.engines.packed.planning.noise import MIXED
+from blindlabel.engines.packed.planning.noise import MIXED, PADDED
 from blindlabel.engines.packed.planning.room import room_of
 from blindlabel.engines.packed.residues import Residues
-from blindlabel.engines.packed.running import linear
+from blindlabel.engines.packed.running import linear, opening
 from blindlabel.engines.packed.running.evaluating import OpenedBatch
 from blindlabel.engines.packed.running.keys import open_public, open_secret
 from blindlabel.engines.packed.running.records import encrypt_batch, read_batches, share_parcels
@@ -65,28 +66,38 @@ def test_noise_of_what_is_opened_is_within_its_estimate(terms: Terms) -> None:
         assert found <= estimate.noise + 3
         if place or terms is not DEEP:  # a single place is not multiplied in the end
             assert found > estimate.noise - 20
+    ring, bits = public.ring, room.ring.prime_bits
+    mixed = opening.mixed(ring, values, batch.shares, public.relinearisation)
+    most = sum(bits[:PADDED]) - 0.1 - math.log2(ring.modulus) - 1 - math.log2(ring.degree) - room.opened_right
+    for value in mixed:  # what is padded has no more noise than the chance of a wrong opening takes for granted
+        assert most - 20 < noise_bits(secret.holder, ring.switched(value, PADDED)) <= most + 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("records", [24, 2])
-def test_every_step_of_the_linear_forms_lands_on_its_column(records: int) -> None:
-    """All columns of all features of a batch, against clear matrix products; with few questions, stretches are added
-    up.
+@pytest.mark.parametrize(
+    ("records", "folds", "margin", "back"), [(2, True, True, False), (24, True, True, True), (200, False, False, True)]
+)
+def test_every_step_of_the_linear_forms_lands_on_its_column(
+    records: int, folds: bool, margin: bool, back: bool
+) -> None:
+    """All columns of all features of a batch, against clear matrix products: stretches that are added up, records whose
+    first places are empty, steps backwards.
     """
     terms = replace(TERMS, records=records, record_length=60, attribute_length=28)
     room = room_of(terms)
-    assert bool(room.steps.folds(room.layout)) == (records == 2)
+    assert (room.steps.folds(room.layout) > 0, room.layout.margin > 0, room.steps.back > 0) == (folds, margin, back)
     public, secret = open_public(terms, keys_of(terms).public), open_secret(terms, keys_of(terms).secret)
     ring, chance = public.ring, np.random.default_rng(3)
     features = chance.integers(0, ring.modulus, (9, room.tables.features), dtype=np.uint64)
-    weights = chance.integers(0, ring.modulus, (1, room.steps.width, room.tables.features), dtype=np.uint64)
+    width = room.columns(records).width
+    weights = chance.integers(0, ring.modulus, (1, width, room.tables.features), dtype=np.uint64)
     plains = map(ring.slots, linear.record_slots(room.layout, room.steps, features))
     ciphers = (ring.load_seeded(secret.holder.encrypt(plain)) for plain in plains)
     batch = np.empty(linear.rotated_shape(room.ring, room.layout, room.steps), dtype=np.uint64)
     linear.rotate(ring, room.steps, enumerate(ciphers), public.galois, batch)
     (made,) = linear.products(public.encryptor, room.layout, room.steps, batch, weights, public.galois)
     found = ring.read_slots(secret.holder.decrypt(made))
-    by_record = room.layout.from_slots(found)[:9, : room.steps.width]
+    by_record = room.layout.from_slots(found)[:9, :width]
     expected = features.astype(object) @ weights[0].T.astype(object) % ring.modulus
     assert (by_record == expected.astype(np.uint64)).all()
 

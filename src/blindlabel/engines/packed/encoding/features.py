@@ -23,7 +23,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 
 import numpy as np
@@ -296,23 +296,25 @@ def _solve(rows: list[list[int]], unknowns: int, modulus: int) -> list[int] | No
 def interpolate(points: Residues, values: Residues, modulus: int) -> Residues:
     """Coefficients of the polynomials through (points, values), one polynomial a row (Lagrange, all rows at once)."""
     rows, count = points.shape
-    t = np.uint64(modulus)
+    reduced = partial(residues.reduced, modulus=modulus)
     master = np.zeros((rows, count + 1), dtype=np.uint64)  # the product of (x - point), lowest coefficient first
     master[:, 0] = 1
     for i in range(count):
-        shifted = np.zeros((rows, i + 2), dtype=np.uint64)
-        shifted[:, 1:] = master[:, : i + 1]
-        shifted[:, : i + 1] += (t - points[:, i : i + 1]) * master[:, : i + 1] % t
-        master[:, : i + 2] = shifted % t
+        lower = np.zeros((rows, i + 2), dtype=np.uint64)
+        lower[:, 1:] = master[:, : i + 1]
+        lower += (np.uint64(modulus) - points[:, i : i + 1]) * master[:, : i + 2]
+        master[:, : i + 2] = reduced(lower)
     slope = np.zeros_like(points)  # the derivative of the product at each point
     for k in range(count, 0, -1):
-        slope = np.asarray((slope * points + np.uint64(k) * master[:, k : k + 1]) % t, dtype=np.uint64)
-    weights = values * residues.inverse(slope, modulus) % t
+        slope *= points
+        slope += np.uint64(k) * master[:, k : k + 1]
+        slope = reduced(slope)
+    weights = reduced(values * residues.inverse(slope, modulus))
     result = np.empty((rows, count), dtype=np.uint64)
     quotient = np.zeros_like(points)  # the product divided by (x - point), from the top coefficient down
     for k in range(count, 0, -1):
-        quotient = (quotient * points + master[:, k : k + 1]) % t
-        result[:, k - 1] = (quotient * weights % t).sum(axis=1) % t
+        quotient = reduced(quotient * points + master[:, k : k + 1])
+        result[:, k - 1] = reduced(reduced(quotient * weights).sum(axis=1))
     return result
 
 

@@ -1,13 +1,15 @@
 """Where records are: in batches, with their features in ciphertexts. Pure arithmetic, all public.
 
 A batch holds up to `block` records, a power of two. The ring's coefficients (or slots) are cut into `block`
-stretches of `stride` = degree / block, and every ciphertext of a batch holds `stride` features of each record; `chunks`
-ciphertexts hold them all.
+stretches of `stride` = degree / block, whose first places, the `margin`, may stay empty. Every ciphertext of a batch
+holds as many features of each record as there are places left; `chunks` ciphertexts hold them all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from blindlabel.engines.packed.encoding.features import Tables
 from blindlabel.engines.packed.residues import Residues
@@ -36,21 +38,28 @@ class RecordLayout:
     block: int
     features: int
     parcel_ciphers: int
+    margin: int = 0
+    """The first slots of a record that hold no feature."""
 
     @classmethod
     def of(cls, tables: Tables, ring: RingParameters, block: int) -> RecordLayout:
-        """The layout of batches of this many records."""
+        """The layout of batches of this many records, without a margin."""
         return cls(ring.degree, block, tables.features, max(1, _PARCEL_BYTES // (16 * ring.degree * ring.data_primes)))
 
     @property
     def stride(self) -> int:
-        """Features of one record in a ciphertext; columns of a packed ciphertext."""
+        """Slots of one record in a ciphertext; columns of a packed ciphertext."""
         return self.degree // self.block
+
+    @property
+    def held(self) -> int:
+        """Features of one record in a ciphertext."""
+        return self.stride - self.margin
 
     @property
     def chunks(self) -> int:
         """Ciphertexts of a batch."""
-        return max(1, -(-self.features // self.stride))
+        return max(1, -(-self.features // self.held))
 
     @property
     def parcels(self) -> int:
@@ -60,6 +69,14 @@ class RecordLayout:
     def batches(self, records: int) -> int:
         """Batches of this many records."""
         return -(-records // self.block)
+
+    def in_chunks(self, values: Residues) -> Residues:
+        """values[…, feature] as […, chunk, place in a record's slots]."""
+        every = self.chunks * self.held
+        padded = np.zeros((*values.shape[:-1], every), dtype=np.uint64)
+        padded[..., : values.shape[-1]] = values
+        chunks = padded.reshape(*values.shape[:-1], self.chunks, self.held)
+        return np.pad(chunks, [(0, 0)] * (chunks.ndim - 1) + [(self.margin, 0)])
 
     def in_slots(self, values: Residues) -> Residues:
         """values[record, column] as slots: what belongs to one record stands side by side."""

@@ -120,10 +120,10 @@ def meaning_of(terms: Terms, tables: Tables, formula: Formula) -> Meaning:
     try:
         levels = chain.levels_of(formula, probes.__getitem__)
     except chain.TooManyConditions as problem:
-        raise _too_large(terms, problem.conditions) from problem
+        raise _too_large(terms, problem.args[0]) from problem
     except chain.TooManyLevels as problem:
         raise QuestionError(
-            f'This question needs {problem.levels} levels below its points ("but not …, unless …, but not …"), and two'
+            f'This question needs {problem.args[0]} levels below its points ("but not …, unless …, but not …"), and two'
             " can be asked. Say less, or ask for something else."
         ) from problem
     exclusions, unless = (tuple(dict.fromkeys(level)) for level in levels.below)

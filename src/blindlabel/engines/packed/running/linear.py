@@ -1,16 +1,18 @@
 """The linear step: every place of every question as an inner product of clear weights with the records' features.
 
-A matrix [columns × features] is multiplied by diagonals. Moving a record's features by one place is a rotation, which
-carries the last one into the next record, so there are 2·stride − 1 steps (weights are zero if they would leave the
-record). A step is a baby step of the record ciphertexts, taken once a batch for all questions, and a giant step of the
-sums, by Horner's rule:
+A matrix [columns × features] is multiplied by diagonals. A step is a baby step of the record ciphertexts, taken once a
+batch for all questions, and a giant step of the sums, by Horner's rule:
 
     out = Σ_giant rotate^(giant·babies)(Σ_baby,chunk weights · rotate^baby(chunk))
 
-Few questions use few columns, `width` of them. Then a record's slots are cut into stretches of that width, every
-stretch takes the inner products with its own features in its own columns, which needs only 2·width − 1 steps, and the
-stretches are added up at the end, again by Horner's rule, which takes a third Galois key. Records are encrypted moved
-by width − 1 places, so that no step goes backwards.
+A record's slots are cut into stretches of `width` places, no fewer than there are columns; column c stands in place c
+of every stretch. Each takes the inner product with the features in its place and in the next width − 1, whatever
+stretch they are in, so all together take every feature once; they are added up at the end, again by Horner's rule,
+which takes a third Galois key. Only what lies before the first column c is not reached: moving a record's features
+backwards by a place is a rotation that carries the first one into the record before. So either there are steps
+backwards, as many as there are columns but one, or the first places of a record hold nothing (`RecordLayout.margin`),
+which takes more ciphertexts; `planning.room` weighs one against the other. Weights are zero where a step would leave
+the record. Records are encrypted moved by `back` places, so that no rotation goes backwards.
 """
 
 from __future__ import annotations
@@ -35,13 +37,10 @@ _MOST_SUMS, _MOST_SUMS_BY_NUMPY = 84 << 20, 1 << 28
 
 def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list[Residues]:
     """The slots of a batch's plaintexts."""
-    padded = np.zeros((layout.block, layout.chunks * layout.stride), dtype=np.uint64)
-    padded[: features.shape[0], : features.shape[1]] = features
-    found = []
-    for chunk in range(layout.chunks):
-        slots = layout.in_slots(padded[:, chunk * layout.stride : (chunk + 1) * layout.stride])
-        found.append(np.roll(slots.reshape(2, -1), steps.width - 1, axis=1).reshape(-1))
-    return found
+    every = np.zeros((layout.block, features.shape[1]), dtype=np.uint64)
+    every[: features.shape[0]] = features
+    slots = np.moveaxis(layout.in_chunks(every), 1, 0).reshape(layout.chunks, 2, -1)
+    return list(np.roll(slots, steps.back, axis=2).reshape(layout.chunks, -1))
 
 
 def rotated_shape(ring: RingParameters, layout: RecordLayout, steps: Steps) -> tuple[int, int, int, int]:
@@ -71,10 +70,7 @@ def products(
     together = max(1, most // (steps.giants * batch[0].nbytes))
     zero, stream = encryptor.zero(), iter(weights)
     while some := list(islice(stream, together)):
-        padded = np.zeros((len(some), steps.width, layout.chunks * layout.stride), dtype=np.uint64)
-        for place, one in zip(padded, some):
-            place[: one.shape[0], : one.shape[1]] = one
-        patterns = _diagonals(layout, steps, padded)
+        patterns = _diagonals(layout, steps, layout.in_chunks(np.stack(some)))
         sums = periodic.sums(ring, layout, patterns.reshape(-1, batch.shape[0], layout.stride), batch)
         for one in sums.reshape(len(some), steps.giants, *sums.shape[1:]):
             yield _folded(ring, layout, steps, _horner(ring, steps, batch, one, (zero, keys)), keys)
@@ -82,19 +78,20 @@ def products(
 
 
 def _diagonals(layout: RecordLayout, steps: Steps, weights: Residues) -> Residues:
-    """From [output, column, feature] to [output, giant, baby, chunk, column]: which weight every slot gets at every
-    step.
+    """From [output, column, chunk, place] to [output, giant, baby, chunk, column]: which weight every slot gets at
+    every step. A place that lies before its column is reached from the first stretch, backwards; every other from the
+    last stretch whose column is not behind it.
     """
-    stride, width, outputs = layout.stride, steps.width, weights.shape[0]
-    by_chunk = weights.reshape(outputs, width, layout.chunks, stride)
+    stride, width, (outputs, columns) = layout.stride, steps.width, weights.shape[:2]
     result = np.zeros((outputs, steps.giants, steps.babies, layout.chunks, stride), dtype=np.uint64)
     slot = np.arange(stride)
     for giant in range(steps.giants):
-        place = (slot - giant * steps.babies) % stride  # where this slot of the sum will have been rotated to
+        own = (slot - giant * steps.babies) % stride  # where this slot of the sum will have been rotated to
         for baby in range(steps.babies):
-            feature = place + baby + giant * steps.babies - (width - 1)
-            valid = np.flatnonzero(feature // width == place // width)
-            result[:, giant, baby, :, valid] = by_chunk[:, place[valid] % width, :, feature[valid]]
+            step = baby + giant * steps.babies - steps.back
+            reached = (own + step >= 0) & (own + step < stride) & (own < width if step < 0 else step < width)
+            valid = np.flatnonzero(reached & (own % width < columns))
+            result[:, giant, baby, :, valid] = weights[:, own[valid] % width, :, own[valid] + step]
     return result
 
 
