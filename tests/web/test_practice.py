@@ -6,11 +6,14 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from blindlabel.cli.main import run
+from blindlabel.language.chain import text_of
+from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import PERSON, Task
 from blindlabel.storage.annotations import Annotations
 from blindlabel.web.app import OwnerApp
@@ -61,6 +64,23 @@ def test_a_better_question_does_more_than_the_one_it_is_offered_for(practice: Pr
                 assert practice.truth(own, better).worth > truth.worth
             if truth.is_right:
                 assert better is None
+
+
+def test_a_better_question_is_looked_for_further_than_one_step(tmp_path: Path) -> None:
+    """All conditions asked for: one step looser still misses a damaged partner, a few steps find it."""
+    made = Practice(tmp_path / "one", "persons")
+    further = 0
+    for own in made.workspace.records():
+        task = task_of(made, own.record)
+        chain = made.judging.suggest(own, task).chain
+        strict = replace(chain, bar=chain.total)
+        question = check_question(made.workspace.agreement, text_of(strict, lowered=True))
+        if made.truth(own, question).found:
+            continue
+        better = made.better(own, task, question)
+        one_step = [one.text for one in made.judging.neighbours(own, task, strict).values()]
+        further += bool(better) and better not in one_step
+    assert further
 
 
 def test_the_result_counts_saved_questions_only(practice: Practice) -> None:

@@ -88,12 +88,20 @@ def _suggester(
     rows: Sequence[Record], attributes: Sequence[str], recipe: Recipe, criteria: str, matching: float | None
 ) -> Suggester:
     from blindlabel.language.suggestions import Suggester
-    from blindlabel.parties.questions import personal_attributes
+    from blindlabel.parties.questions import is_dated, personal_attributes
 
     if matching is not None and not 0 < matching < 1:
         raise InputError("--matching is a share above 0 and below 1.")
-    typed, personal = recipe.with_one_form, personal_attributes(criteria, attributes)
-    return Suggester(rows, attributes, lowered=recipe.lowered, typed=typed, personal=personal, matching=matching)
+    personal = personal_attributes(criteria, attributes)
+    return Suggester(
+        rows,
+        attributes,
+        lowered=recipe.lowered,
+        typed=recipe.with_one_form,
+        personal=personal,
+        born=is_dated(personal),
+        matching=matching,
+    )
 
 
 def _read(given: str, suggester: Suggester, recipe: Recipe, rows: int) -> Question:

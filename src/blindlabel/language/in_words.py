@@ -88,22 +88,33 @@ def sentence_of(chain: Chain, record: Record | None = None) -> str:
     if chain.bar > sum(points):
         return "No to every record."
     ways = _ways(points, chain.bar)
-    heaviest = sorted(points, reverse=True)
     if chain.bar <= 0:
         yes = "Yes to every record"
     elif ways is not None:
         yes = "Yes if it has " + ", or ".join(" and ".join(said[place] for place in way) for way in ways)
     else:
-        any_of = next(count for count in range(1, 1 + len(points)) if sum(heaviest[-count:]) >= chain.bar)
-        fewest = next(count for count in range(1, 1 + len(points)) if sum(heaviest[:count]) >= chain.bar)
-        weighty = f", or the {fewest} weightiest" if fewest < any_of else ""
-        yes = f"Yes if it has enough of these {len(points)} (any {any_of}{weighty}): {', '.join(said)}"
+        must = [place for place, worth in enumerate(points) if worth > sum(points) - chain.bar]
+        rest = [place for place in range(len(points)) if place not in must]
+        needed = chain.bar - sum(points[place] for place in must)
+        yes = "Yes if it has " + " and ".join(said[place] for place in must)
+        if needed > 0:
+            how_many = _how_many([points[place] for place in rest], needed)
+            named = ", ".join(said[place] for place in rest)
+            yes += f"{', and ' if must else ''}enough of these {len(rest)} ({how_many}): {named}"
     below = [
         " or ".join(asked_in_words(Condition((term,)), record) for term in terms)
         for terms in (chain.exclusions, chain.unless)
     ]
     no = f"; not if it has {below[0]}" if below[0] else ""
     return f"{yes}{no}{f', unless it has {below[1]}' if below[1] else ''}."
+
+
+def _how_many(points: Sequence[int], bar: int) -> str:
+    """How many of conditions reach a bar: any of them, or the weightiest."""
+    heaviest = sorted(points, reverse=True)
+    any_of = next(count for count in range(1, 1 + len(points)) if sum(heaviest[-count:]) >= bar)
+    fewest = next(count for count in range(1, 1 + len(points)) if sum(heaviest[:count]) >= bar)
+    return f"any {any_of}" + (f", or the {fewest} weightiest" if fewest < any_of else "")
 
 
 def _ways(points: Sequence[int], bar: int) -> list[tuple[int, ...]] | None:

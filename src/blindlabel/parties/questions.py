@@ -100,6 +100,7 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
     agreement = store.agreement
     terms = agreement.terms()
     rows = prepared_rows(store) if rows is None else rows
+    personal = personal_attributes(agreement.criteria, agreement.attributes)
     return Suggester(
         rows,
         agreement.attributes,
@@ -112,7 +113,8 @@ def suggester_for(store: Store, rows: Sequence[Record] | None = None) -> Suggest
         single_attributes=terms.encode_attributes,
         most_others=_most_others(agreement, len(rows)),
         typed=agreement.recipe.with_one_form,
-        personal=personal_attributes(agreement.criteria, agreement.attributes),
+        personal=personal,
+        born=is_dated(personal),
         matching=agreement.sampling.matching(len(rows)),
     )
 
@@ -123,12 +125,13 @@ _OWN = re.compile(f"(given|first|fore).?name|{_BORN}|^(sex|gender|age)$", re.IGN
 
 
 def personal_attributes(criteria: str, attributes: Sequence[str]) -> list[str]:
-    """The attributes that members of a household do not share, if the criteria speak of one person. None of them if
-    there is no date of birth: then a misspelt given name would keep the partner out.
-    """
-    found = [name for name in attributes if _OWN.search(name)]
-    born = any(re.search(_BORN, name, re.IGNORECASE) for name in found)
-    return found if born and _ONE_PERSON.search(criteria) else []
+    """The attributes that members of a household do not share, if the criteria speak of one person."""
+    return [name for name in attributes if _OWN.search(name)] if _ONE_PERSON.search(criteria) else []
+
+
+def is_dated(personal: Sequence[str]) -> bool:
+    """Whether a date of birth is among these attributes."""
+    return any(re.search(_BORN, name, re.IGNORECASE) for name in personal)
 
 
 def _most_others(agreement: Agreement, rows: int) -> float:

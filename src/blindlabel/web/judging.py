@@ -93,19 +93,15 @@ class Judging:
             return None
         with self._lock:
             held = self._suggester.table.holding(terms)
-            held[self._suggester.table.same_as(self._own(own))] = False
+            held[self._suggester.table.same_as(self._suggester.own(own.prepared))] = False
         return int(held.sum())
-
-    def _own(self, own: OwnRecord) -> Record:
-        """The record as the suggester's table has it: rows with the same content do not count as others."""
-        return Record.of({name: own.prepared.attributes.get(name, "") for name in self._suggester.attributes})
 
     def most_points(self, own: OwnRecord, points: Chain) -> int:
         """The most points that another row of the table has."""
         with self._lock:
             table = self._suggester.table
             held = table.points(points)
-            held[table.same_as(self._own(own))] = 0
+            held[table.same_as(self._suggester.own(own.prepared))] = 0
         return int(held.max(initial=0))
 
     # Suggestions

@@ -32,6 +32,8 @@ from blindlabel.web.local_study import CRITERIA, Rehearsal, Wanted
 
 RECORDS, ROWS, GENERATED = 8, 80, 300
 """Records to practise on; rows of the owner's table, those with the nearest relatives; and rows of the other."""
+STEPS_LOOKED_AT = 4
+"""How far a better question is looked for, each time a little looser or stricter."""
 _FOLDER = "practice"
 _NAMES = {"persons": "Practice: persons of two hospitals", "products": "Practice: products of two shops"}
 _CRITERIA = {
@@ -144,12 +146,18 @@ class Practice:
         return self.truth(own, question), self._checked(better) if better else None
 
     def better(self, own: OwnRecord, task: Task, question: Question) -> str:
-        """A question that does more, of those that the app would offer, or empty if none does."""
-        offered = [self.judging.suggest(own, replace(task, round=1, previous=()))]
-        if question.chain is not None and question.chain.conditions:
-            offered += self.judging.neighbours(own, task, question.chain).values()
-        tried = {one.text: self.truth(own, self._checked(one.text)).worth for one in offered}
-        best = max(tried, key=lambda one: tried[one])
+        """A question that does more, of those that the app would offer step by step, or empty if none does."""
+        texts = [self.judging.suggest(own, replace(task, round=1, previous=())).text]
+        for direction in ("Looser", "Stricter"):
+            reached = question.chain
+            for _ in range(STEPS_LOOKED_AT):
+                if reached is None or not reached.conditions:
+                    break
+                made = self.judging.neighbours(own, task, reached).get(direction)
+                texts += [made.text] if made is not None else []
+                reached = made.chain if made is not None else None
+        tried = {text: self.truth(own, self._checked(text)).worth for text in texts}
+        best = max(tried, key=lambda text: tried[text])
         return best if tried[best] > self.truth(own, question).worth else ""
 
     def _checked(self, question: str) -> Question:

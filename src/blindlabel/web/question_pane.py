@@ -266,7 +266,7 @@ class TruthPane:
         more = len(truth.passed) - MOST_WRONG
         self._rows.show(rows, f"and {more:,} more" if more > 0 else "")
         chain = better.chain if better is not None else None
-        none = "" if truth.is_right else "Nothing that the app offers does better."
+        none = "" if truth.is_right else "Nothing that the app would offer does better."
         self._better_text.text = none if chain is None else f"A better one: {sentence_of(chain, own.prepared)}"
         self._take.set_visibility(chain is not None)
         reveal(self._root)

@@ -186,18 +186,17 @@ def _candidates(document: Document) -> Table:
 
 def _verdicts(document: Document) -> Table:
     said = list(next(iter(document["datasets"].values()))["bins"])
-    rows = [["set", *said, "ranks found: verdict", "own rows", "bar", "ranks let through: verdict", "own rows", "bar"]]
+    ranks = [f"ranks {what}: verdict" for what in ("found", "found, of one record", "let through")]
+    rows = [["set", *said, *(head for one in ranks for head in (one, "own rows", "bar"))]]
     for name, one in document["datasets"].items():
         cells = [_share(one["bins"][words]["share"], one["bins"][words]["interval"]) for words in said]
         rows.append([name, *cells, *_ranks(one)])
     for group, one in document["means"].items():
         cells = [_share(one["bins"][words]["share"], one["bins"][words]["spread"]) for words in said]
         rows.append([f"mean: {group}", *cells, *_ranks(one)])
-        off = (
-            f"off by {100 * one['off']:.0f} points, in one table of ten by {100 * one['seldom_off']:.0f}; with a pilot"
-        )
-        off += f" {100 * one['pilot_off']:.0f} and {100 * one['pilot_seldom_off']:.0f}"
-        rows.append([off, *[""] * (len(rows[0]) - 1)])
+        off = [round(100 * one[f"{key}off"]) for key in ("", "seldom_", "pilot_", "pilot_seldom_")]
+        said_of = "off by {} points, in one table of ten by {}; with a pilot {} and {}".format(*off)
+        rows.append([said_of, *[""] * (len(rows[0]) - 1)])
     return rows
 
 
@@ -234,7 +233,7 @@ def _share(share: float | None, spread: list[float] | None) -> str:
 
 def _ranks(one: Mapping[str, Any]) -> list[str]:
     keys = ("verdict", "own rows", "bar")
-    found = [one[kind].get(key) for kind in ("found_auc", "wrong_auc") for key in keys]
+    found = [one[kind].get(key) for kind in ("found_auc", "record_auc", "wrong_auc") for key in keys]
     return ["–" if value is None else f"{value:.3f}" for value in found]
 
 

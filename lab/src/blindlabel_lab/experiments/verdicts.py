@@ -1,13 +1,10 @@
 """How far a verdict can be trusted: on every set, how often the real partner is found and wrong ones are let through,
-by what the verdict said; beside the count of the table's rows alone (the verdict before) and the bar divided by the
-points.
+by what the verdict said; beside the count of other rows alone (the verdict before) and the bar divided by the points.
 
 Both sides of a set ask about records that have a partner: as suggested in rounds 1 to 3, looser and stricter, and
 degraded as people do (all points asked for, the first one to three conditions alone, every condition worth the same,
 without exclusions). *Found* is said of one partner of the record. *Let through* is a question that fits a record of
 the other table that is no partner; sets of candidate pairs know only some partners, so they say nothing of it.
-
-What the words claim was set looking at `BUILT_ON`; the others were seen as a table while that was done.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -38,6 +36,7 @@ from blindlabel_lab.experiments.results import Results
 AROUND_MATCHES = 0.1
 """The share of pairs that suggestions expect to match here: every record has its partner."""
 BUILT_ON = ("abt-buy", "dblp-acm", "febrl", "candidates/walmart-amazon")
+"""What the words claim was set looking at these; the others were seen as a table while that was done."""
 ONLY_IN_CANDIDATES = ("walmart-amazon", "walmart-amazon-dirty")
 """The other candidate sets are parts of sets that are there whole."""
 MOST_ROWS = 6000
@@ -105,7 +104,7 @@ def _means(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         kind: {
             name: fmean(known) for name in names if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
         }
-        for kind, names in (("found_auc", FOUND), ("wrong_auc", FOUND))
+        for kind, names in (("found_auc", FOUND), ("record_auc", FOUND), ("wrong_auc", FOUND))
     }
     seldom = {"seldom_off": float(np.quantile(off, 0.9)), "pilot_seldom_off": float(np.quantile(pilot, 0.9))}
     return {"bins": bins, **auc, "off": fmean(off), "pilot_off": fmean(pilot), **seldom}
@@ -132,10 +131,19 @@ def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
         "off": [_off(side, Level()) for side in sides if side],
         "pilot_off": [one for side in sides if side for one in _off_with_pilot(side, name)],
         "found_auc": {key: auc([one[key] for one in both], [one["found"] for one in both]) for key in FOUND},
+        "record_auc": {key: _of_one_record(sides, key) for key in FOUND},
         "wrong_auc": {key: auc([one[f"wrong {key}"] for one in both], [one["wrong"] for one in both]) for key in FOUND}
         if given.whole
         else {},
     }
+
+
+def _of_one_record(sides: Sequence[Sequence[dict[str, Any]]], key: str) -> float | None:
+    """The mean of the same among questions about one record, as a person compares them."""
+    groups = (list(group) for side in sides for _, group in groupby(side, lambda one: int(one["row"])))
+    shares = (auc([one[key] for one in each], [one["found"] for one in each]) for each in groups)
+    known = [one for one in shares if one is not None]
+    return fmean(known) if known else None
 
 
 def _off(side: Sequence[dict[str, Any]], level: Level) -> float:
@@ -173,8 +181,7 @@ def _read(folder: Path, name: str) -> _Set:
         matches = [pair for pair, true in zip(found.pairs, found.truth) if true]
         return _Set(name, found.attributes, found.records, matches, found.lowered, frozenset(), whole=False)
     read: Dataset = read_dataset(folder, name)
-    typed = read.recipe.with_one_form
-    return _Set(name, read.attributes, read.records, read.matches, read.lowered, typed, whole=True)
+    return _Set(name, read.attributes, read.records, read.matches, read.lowered, read.recipe.with_one_form, whole=True)
 
 
 def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:

@@ -5,8 +5,8 @@ An imagined partner keeps each word of the record with the probability by which 
 more than others (`severity`), and if values have codes and numbers, as names of products do, what comes late in them is
 left out sooner. A word that is lost is left out, misspelt, cut, split or replaced, as things of its kind are; a value
 with a type has one form, so it is never written differently. An impostor is another thing that looks like the record:
-the next model, a sibling, or half of the record and half of a similar row. The table's rows themselves need not be
-imagined: a verdict counts all of them.
+the next model, a sibling, or half of the record and half of a similar row; a person's differs in what is one person's
+own. The table's rows themselves need not be imagined: a verdict counts all of them.
 
 The same ones are imagined whenever a record is opened: chance comes from its text alone, and nothing secret depends on
 it.
@@ -34,10 +34,6 @@ SPREAD = 1.0
 """How much partners differ in how damaged they are."""
 MISSING, CHANGED = 0.01, 0.03
 """How often a value is missing that all similar rows have; and how often it is another: moved, or a new number."""
-KNOWN_FOR_PARTNERS = 0.5
-"""How far the share of the table's rows with a value holds for partners of a row that has one."""
-OF_ALL = 10
-"""Rows that the share in the whole table counts for, beside rows of the same pattern."""
 LATER = 0.065
 """How much sooner each further word is left out, where every value has a code or a number."""
 LIGHTLY = 0.4
@@ -53,26 +49,32 @@ class Imagined:
 
 
 class Imagination:
-    """Makes them for the records of one table. `typed` are the attributes whose values have one form."""
+    """Makes them for the records of one table. `typed` are the attributes whose values have one form; `personal` those
+    that members of a household do not share, where the table is about persons.
+    """
 
-    def __init__(self, rows: Sequence[Texts], attributes: Sequence[str], typed: Collection[str] = ()) -> None:
-        self._typed = frozenset(typed)
+    def __init__(
+        self,
+        rows: Sequence[Texts],
+        attributes: Sequence[str],
+        typed: Collection[str] = (),
+        personal: Collection[str] = (),
+    ) -> None:
+        self._typed, self._personal = frozenset(typed), frozenset(personal)
         self._values = {name: [row[name] for row in rows if row[name]] for name in attributes}
-        self._filled = {name: len(values) / max(1, len(rows)) for name, values in self._values.items()}
         self._different = {name: len(set(values)) for name, values in self._values.items()}
-        self._patterns: dict[frozenset[str], int] = {}
-        for row in rows:
-            having = frozenset(name for name in attributes if row[name])
-            self._patterns[having] = self._patterns.get(having, 0) + 1
 
     def of(self, texts: Texts, near: Sequence[Texts], given: Circumstances, rarity: Callable[[str], int]) -> Imagined:
         """Those of a record whose nearest rows of the table are these; `rarity` says in how many rows of the table a
         word stands.
         """
         making = _Making(self._typed, given, rarity, Random("\n".join(texts.values())))  # noqa: S311 (no secret)
-        presence = {name: self._presence(name, texts) for name in texts}
+        # What a record lacks, its partner has half as probably as others do.
+        rest = 1 - given.priors.half
+        presence = {name: had * (1 - MISSING) if texts[name] else had - rest for name, had in given.presence.items()}
         partners = [self._partner(texts, presence, severity(place), making) for place in range(PARTNERS)]
         told = [name for name, text in texts.items() if text and given.profiles[name].kind == "text"]
+        told.sort(key=lambda name: -self._different[name])
         impostors = (self._impostor(texts, near, told, place, presence, making) for place in range(IMPOSTORS))
         return Imagined(tuple(partners), tuple(one for one in impostors if one is not None))
 
@@ -86,27 +88,24 @@ class Imagination:
         making: _Making,
     ) -> Record | None:
         """Another thing, lightly damaged. Somewhere it says otherwise than the record does, in what things are told
-        apart by: not in an amount, an age or a year alone, nor by saying less. None if a few attempts find none.
+        apart by: not in an amount, an age or a year alone, nor by saying less; of a person, in what is one person's
+        own. None if a few attempts find none.
         """
         chance, made = making.chance, texts
+        apart = self._own(told) or told
         for way in ((_next_model, self._sibling, _mixture)[place % 3], self._sibling, _mixture, self._sibling):
             other = chance.choice(near[:NEAREST]) if near else {name: self._another(name, chance) for name in texts}
             made = way(texts, other, chance, told)
-            if any(not set(words_in_order(made[name])) <= set(words_in_order(texts[name])) for name in told):
+            if any(not set(words_in_order(made[name])) <= set(words_in_order(texts[name])) for name in apart):
                 break
         else:
             return None
         damaged = self._partner(made, presence, LIGHTLY, making)
         return Record.of({**damaged.attributes, **{name: made[name] for name in told if made[name] != texts[name]}})
 
-    def _presence(self, name: str, texts: Texts) -> float:
-        """How probably a partner has a value, by how many rows that have and lack the same others do; one that the
-        record lacks, half as probably.
-        """
-        others = frozenset(other for other, text in texts.items() if text and other != name)
-        having, lacking = (self._patterns.get(pattern, 0) for pattern in (others | {name}, others))
-        share = (having + OF_ALL * self._filled[name]) / (having + lacking + OF_ALL)
-        return (1 - MISSING) * (1 - KNOWN_FOR_PARTNERS * (1 - share)) if texts[name] else KNOWN_FOR_PARTNERS * share
+    def _own(self, told: Sequence[str]) -> list[str]:
+        """What tells a person best from another of its household, of these attributes in the order of how telling."""
+        return [name for name in told if name in self._personal][:1]
 
     def _another(self, name: str, chance: Random) -> str:
         return chance.choice(self._values[name]) if self._values[name] else ""
@@ -125,11 +124,10 @@ class Imagination:
         return Record.of(made)
 
     def _sibling(self, texts: Texts, other: Texts, chance: Random, told: Sequence[str]) -> Texts:
-        """One or two of the values that tell rows apart are another row's."""
-        telling = sorted(told, key=lambda name: -self._different[name])[:4]
-        if len(telling) == 1:
+        """One or two of the values that tell rows apart are another row's; of persons also what is most their own."""
+        if len(told) == 1:
             return _mixture(texts, other, chance)
-        changed = chance.sample(telling, chance.choice((1, 2)) if telling else 0)
+        changed = chance.sample(told[:4], chance.choice((1, 2)) if told else 0) + self._own(told)
         return {**texts, **{name: self._another(name, chance) for name in changed}}
 
 

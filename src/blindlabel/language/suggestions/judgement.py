@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blindlabel.language.chain import Chain
 from blindlabel.language.formula import Bits, Constant, Formula, evaluate
@@ -86,14 +85,12 @@ class Chance(NamedTuple):
 
 
 CHANCES = (
-    Chance(0.75, "about 9 in 10", 0.9),
-    Chance(0.5, "about 8 in 10", 0.8),
-    Chance(0.3, "about 6 in 10", 0.6),
+    Chance(0.8, "about 9 in 10", 0.9),
+    Chance(0.55, "about 8 in 10", 0.8),
+    Chance(0.35, "about 6 in 10", 0.6),
     Chance(0.0, "about 1 in 3", 1 / 3),
 )
 """Said of a question that finds more than this share of its imagined partners."""
-SURE = 14.0
-"""How soon a partner is surely found, or missed, the further its points are from the bar as a share of all points."""
 OFF, SELDOM_OFF = 10, 18
 """Points by which the words were off over the questions of one table: on average, and in one table of ten."""
 PILOT_OFF, PILOT_SELDOM_OFF = 6, 11
@@ -108,6 +105,8 @@ MOST_FITS = 5
 """Above this many other rows a question is too loose."""
 MOST_SIMILAR = 10
 """Rows that are looked at for how near they come."""
+EXACT = frozenset({"is_in", "has_word", "equals", "starts_with", "ends_with"})
+"""Predicates that fail if a word is misspelt; others may hold all the same."""
 SHOWN = 2
 """Imagined partners that are missed, and impostors that pass, that are shown."""
 
@@ -271,7 +270,7 @@ def verdict(
     formula, chain, (ones, as_table) = question.usable(), question.chain, imagined
     own = own_rows(formula, table, record)
     fits, partners = as_table.fitting(formula), len(ones.partners)
-    found = level.set(float(np.mean(_found(chain, fits, as_table)[:partners])))
+    found = level.set(float(np.mean(fits[:partners])))
     relatives = float(np.mean(fits[partners:])) if ones.impostors else 0.0
     risk = _nearly(chain, table, record) if chain is not None else float(own.others)
     return Verdict(
@@ -304,16 +303,6 @@ def _kind(question: Formula, own: OwnRows, found: float, relatives: float) -> Ve
     return "strict" if found <= CHANCES[1].least else "good"
 
 
-def _found(chain: Chain | None, fits: Bits, imagined: OwnTable) -> NDArray[np.float64]:
-    """How far each imagined one is found. They are imagined, so one that barely reaches the bar counts for less
-    than one that does with ease, and one that barely misses it for something.
-    """
-    if chain is None or not chain.total:
-        return fits.astype(np.float64)
-    above = (imagined.points(chain) - chain.bar + 0.5) / chain.total
-    return np.where(imagined.kept_out(chain), 0.0, 1 / (1 + np.exp(-SURE * above)))
-
-
 def _nearly(chain: Chain, table: OwnTable, record: Record) -> float:
     """The other rows that come nearest: one that passes counts for one, and every point that it lacks for a tenth of
     that.
@@ -343,7 +332,8 @@ def weakness_of(chain: Chain, record: Record) -> str:
     if len(conditions) == 1:
         return f"All hangs on {must[0]}."
     if len(must) == len(conditions):
-        return "One misspelt word and it is missed."
+        exact = all(atom.function in EXACT for one in conditions for term in one.any_of for atom in term)
+        return "One misspelt word and it is missed." if exact else "Not one of its conditions may be lost."
     if len(alone) == 1:
         return f"{alone[0]} alone decides."
     if must:

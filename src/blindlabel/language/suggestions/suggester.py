@@ -85,8 +85,10 @@ class Suggester:
     `records` is the whole own table, prepared; `lowered` says that preparation made it lower case; `functions` are the
     predicates that the agreement encodes; `exclusions`, `places` and the two views say what else it allows. A question
     that fits more other rows of the table than `most_others` would be too loose for the study: more points are asked
-    for. `matching` is how large a share of all pairs that are asked about is expected to match; without it, as in whole
-    tables where each row has one partner.
+    for. `personal` are the attributes that members of a household do not share, where the criteria speak of one person:
+    imagined relatives differ in the most telling of them. Without a date of birth among them (`born`) suggestions do
+    not rest on them, for then a misspelt given name would keep the partner out. `matching` is how large a share of all
+    pairs that are asked about is expected to match; without it, as in whole tables where each row has one partner.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Suggester:
         most_others: float = inf,
         typed: Collection[str] = (),
         personal: Collection[str] = (),
+        born: bool = True,
         matching: float | None = None,
         priors: Priors | None = None,
     ) -> None:
@@ -113,13 +116,13 @@ class Suggester:
         self.exclusions = exclusions
         self.places = tuple(places)[: self.limits.predicates]
         self.most_others = most_others
-        self.table = OwnTable([self._own(one) for one in records], self.attributes)
+        self.table = OwnTable([self.own(one) for one in records], self.attributes)
         self.level = Level()
         """Of verdicts, where known pairs have set it."""
         self._priors = priors or Priors()
         self._case: Case = "exact" if lowered else "lower"
         self._column = self.table.column(View(None, self._case))
-        self._typed = frozenset(typed)
+        self._typed, self._personal = frozenset(typed), frozenset(personal)
         self._judged = lru_cache(REMEMBERED)(self._judge)
         self._imagined = lru_cache(REMEMBERED)(self._imagine)
         rows = max(1, len(self.table.different))
@@ -130,14 +133,15 @@ class Suggester:
         looked_at = [self._texts_at(row) for row in range(0, rows, -(-rows // MOST_ROWS)) if len(records)]
         self._patterns = Patterns(looked_at)
         self._usual_length = median(map(length_of, looked_at or [{}]))
-        self._given = self._seen_in(looked_at, rows, personal)
+        relied_on = self._personal if born else frozenset[str]()
+        self._given = self._seen_in(looked_at, rows, relied_on)
         self._well_spelt = self._given.spelt == 1
         asked, units = frozenset(DEFAULT_FUNCTIONS if functions is None else functions), units_of(looked_at)
         self._asking = Asking(asked, self.limits, whole, single_attributes, units, halves=not self._well_spelt)
         kinds = {name: profile.kind for name, profile in self._given.profiles.items()}
         self._numeric = frozenset(name for name, kind in kinds.items() if kind != "text")
-        telling = frozenset(personal)
-        if not personal and not self._well_spelt:  # else near rows and exclusions tell siblings apart better than this
+        telling = relied_on
+        if not telling and not self._well_spelt:  # else near rows and exclusions tell siblings apart better than this
             telling = telling_apart(looked_at, self._sibling_of)
         years = frozenset(name for name, kind in kinds.items() if kind == "year")
         self._naming = Naming(self._asking, years, self._well_spelt, telling)
@@ -199,7 +203,7 @@ class Suggester:
 
     def verdict(self, question: Question, record: Record) -> Verdict:
         """What is to be thought of any question, suggested or not, that was written for this record."""
-        own = self._own(record)
+        own = self.own(record)
         return verdict(question, own, self.table, self._imagined(tuple(own.attributes.items())), self.level)
 
     def rarity(self, word: str) -> int:
@@ -258,7 +262,7 @@ class Suggester:
                     chosen[speaking[0].needle] = speaking[0]
         return list(chosen.values())
 
-    def _own(self, record: Record) -> Record:
+    def own(self, record: Record) -> Record:
         """A record as the table has it: whatever else it holds is not looked at."""
         return Record.of({name: record.attributes.get(name, "") for name in self.attributes})
 
@@ -303,11 +307,12 @@ class Suggester:
         """Plausible partners of the record, and impostors: the same whenever it is opened."""
         texts = self._texts_of(record)
         near = [self.table.records[self.table.different[one.row]].attributes for one in self._others(texts)]
-        return self._imagination.of(self._own(record).attributes, near, self._circumstances(texts, ()), self.rarity)
+        return self._imagination.of(self.own(record).attributes, near, self._circumstances(texts, ()), self.rarity)
 
     @cached_property
     def _imagination(self) -> Imagination:
-        return Imagination([one.attributes for one in self.table.records], self.attributes, self._typed)
+        rows = [one.attributes for one in self.table.records]
+        return Imagination(rows, self.attributes, self._typed, self._personal)
 
     def _imagine(self, items: tuple[tuple[str, str], ...]) -> tuple[Imagined, OwnTable]:
         made = self.imagined(Record.of(dict(items)))
@@ -377,7 +382,7 @@ class Suggester:
         for term in points.exclusions:
             having = min(map(self.table.count, term))
             reasons.append(Reason(term_text(term, plain=True), 0, "exclusion", having, having, near))
-        text, own = text_of(points, lowered=self.lowered), own_rows(points, self.table, self._own(record))
+        text, own = text_of(points, lowered=self.lowered), own_rows(points, self.table, self.own(record))
         return Suggestion(text, points, tuple(reasons), own, round)
 
 
