@@ -176,6 +176,9 @@ class Suggester:
         if self._asks_otherwise(asked):
             judged = replace(judged, weighed=judged.rarest)
         enough = self.enough(judged, asked)
+        while shared := self._shared(judged, enough):
+            judged = replace(judged, weighed=tuple(one for one in judged.weighed if one is not shared))
+            enough = self.enough(judged, asked)
         made = self._suggestion(record, self._points(judged, enough), judged, round)
         while made.own.others > self.most_others or (loose and made.text in previous):
             changed = stricter(made.chain, ())
@@ -238,6 +241,12 @@ class Suggester:
         # record is one text and nothing else, too little would be left.
         up_to = most if otherwise and self._confirming else priors.above_others * partner
         return min(most, max(enough, min(max(left) + 1, ceil(up_to - 1e-9)))) if left else enough
+
+    def _shared(self, judged: JudgedRecord, enough: int) -> Weighed | None:
+        """The least of the conditions that a household shares, where they are enough together and others are left."""
+        shared = [one for one in judged.weighed if not self._given.household.isdisjoint(one.evidence.found.attributes)]
+        alone = sum(one.points for one in shared) >= enough and len(shared) < len(judged.weighed)
+        return min(shared, key=lambda one: one.points) if alone else None
 
     def _by_crowd(self, around_matches: float, in_whole_tables: float) -> float:
         """Between two values, by how many look-alikes there are for each match."""
