@@ -356,7 +356,9 @@ def test_checked_pairs_are_seen_side_by_side_and_give_values(
     document: dict[str, Any] = json.loads(printed(capsys, *checking.study.estimate, *files, "--json")[0])
     for name, true in zip(("precision", "recall", "f"), true_measures(CANDIDATES, MATCHES)):
         figure = document[name]
-        assert figure["low"] <= figure["value"] <= figure["high"] and figure["low"] <= true <= figure["high"]
+        assert figure["low"] <= figure["value"] <= figure["high"]
+        near = figure["high"] - figure["low"]  # one interval in twenty misses; how often is held by test_coverage
+        assert figure["low"] - near <= true <= figure["high"] + near
     assert BAND not in document["notes"]
 
 

@@ -71,7 +71,8 @@ def contents(folder: Path) -> list[object]:
         if path.is_file() and ".sqlite" not in path.name and path.name not in ("life", "running.lock")
     }
     anna, studies = Workspace.open(folder / "anna"), CoordinatorStore(folder / "coordinator")
-    found = [files, anna.settings, anna.state(), anna.tasks(), anna.unsent(), anna.records()]
+    settings = {name: value for name, value in anna.settings.items() if name != "activity"}
+    found = [files, settings, anna.state(), anna.tasks(), anna.unsent(), anna.records()]
     found += [studies.load(row.study) for row in studies.studies()]
     anna.database.close()
     studies.close()
