@@ -235,6 +235,40 @@ def test_a_key_pressed_at_the_sight_of_a_record_is_heard(browser: Browser, tmp_p
     assert [Annotations(anna).marks()[own.record].unsure for own in anna.records()[1:]] == [True] * 7
 
 
+AT_ONCE = """(text) => {
+  const seen = new MutationObserver(() => {
+    const editor = [...document.querySelectorAll(".cm-content")].find((one) => one.checkVisibility());
+    if (!editor) return;
+    seen.disconnect();
+    editor.focus();
+    document.execCommand("insertText", false, text);
+  });
+  seen.observe(document.body, { subtree: true, childList: true, attributes: true });
+}"""
+"""Types into the question as soon as it is seen, which is before its text has come from the app."""
+
+
+def test_what_is_typed_at_the_sight_of_a_record_is_kept(browser: Browser, tmp_path: Path) -> None:
+    study = Rehearsal(tmp_path / "study", Wanted(records=8))
+    study.begin()
+    anna = study.workspace("anna")
+    anna.save_questions({1: 'ret is_in("a", $r)'}, PERSON)
+    with running(tmp_path / "study" / "anna") as app:
+        page = open_app(new_context(browser), app)
+        open_record(page, 0)
+        if page.get_by_role("button", name="Text", exact=True).is_visible():
+            page.get_by_role("button", name="Text", exact=True).click()
+        for record, written in ((2, "ret false"), (1, 'ret is_in("a", $r) | false')):
+            page.keyboard.press("Alt+l")
+            expect(page.locator(".annotation")).to_be_hidden()
+            page.evaluate(AT_ONCE, written.removeprefix('ret is_in("a", $r)'))
+            page.locator(".row-open").nth(record).click()
+            expect(page.locator(".cm-content")).to_have_text(written)
+            Patience().wait_until(lambda record=record, written=written: anna.tasks()[record].draft == written)
+        assert anna.tasks()[0].draft == "" and anna.tasks()[1].question == 'ret is_in("a", $r)'
+        page.context.close()
+
+
 ALT_Q = """() => {
   const key = { key: "q", code: "KeyQ", altKey: true, bubbles: true, cancelable: true };
   document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));

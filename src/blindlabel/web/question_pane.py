@@ -67,6 +67,7 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         for place, keys in (("keys", KEYS), ("listKeys", LIST_KEYS)):
             self._props[place] = {name: key for name, (key, _) in keys.items()}
         self._props["annotating"] = False
+        self._props["awaited"] = 0
         self.on("change", lambda event: on_change(_written(event)))
         self.on("action", lambda event: on_action(_written(event)))
         self.on("ask", lambda event: self.act(str(event.args)))
@@ -75,8 +76,10 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
     ) -> None:
         """Begin with a text and its findings, without the history of the previous one. What the editor reports about it
-        carries the serial number, so that reports still under way are not mistaken for it.
+        carries the serial number, so that reports still under way are not mistaken for it; the number is there as soon as
+        the record is seen, so that what is typed before the text has come is not lost.
         """
+        show_in(self, awaited=serial)
         self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
     def replace(self, text: str, *, quietly: bool = False) -> None:

@@ -106,7 +106,7 @@ const OFF = ".help, .round-actions, .record-list, .standing, .annotation-nav, .o
 
 export default {
   template: `<div class="question-editor"></div>`,
-  props: { functions: Array, keywords: Array, attributes: Array, label: String, keys: Object, listKeys: Object, annotating: Boolean },
+  props: { functions: Array, keywords: Array, attributes: Array, label: String, keys: Object, listKeys: Object, annotating: Boolean, awaited: Number },
   emits: ["change", "action", "ask"],
   mounted() {
     this.key = "";
@@ -144,7 +144,18 @@ export default {
     window.removeEventListener("popstate", this.onHistory);
     this.view.destroy();
   },
+  watch: {
+    // A record is shown a moment before its text is here. What is typed until then belongs to it.
+    awaited() {
+      if (!this.isEarly()) return;
+      this.flush();
+      this.view.setState(this.fresh(""));
+    },
+  },
   methods: {
+    isEarly() {
+      return this.awaited > this.serial;
+    },
     fresh(text) {
       return CM.EditorState.create({
         doc: text,
@@ -170,6 +181,7 @@ export default {
     // Called from Python
 
     load(key, serial, text, words, fixed, list) {
+      const early = this.isEarly() && !fixed ? this.view.state.doc.toString() : "";
       this.flush();
       this.fixed = fixed;
       this.words = words;
@@ -182,9 +194,12 @@ export default {
       const unsaved = stored?.text ?? text;
       this.mine = [text];
       this.view.setState(this.fresh(unsaved));
-      if (unsaved === text) return this.show(this.version, list);
-      this.overtaken = !stored.mine.includes(text); // somebody else wrote while this tab was away
-      this.changed();
+      if (unsaved === text) this.show(this.version, list);
+      else {
+        this.overtaken = !stored.mine.includes(text); // somebody else wrote while this tab was away
+        this.changed();
+      }
+      if (early) this.view.dispatch({ changes: { from: unsaved.length, insert: early }, selection: { anchor: unsaved.length + early.length }, userEvent: "input" });
     },
     replace(text, quietly) {
       if (text === this.view.state.doc.toString()) return;
@@ -249,6 +264,7 @@ export default {
     // Out to Python
 
     changed() {
+      if (this.isEarly()) return;
       this.version += 1;
       this.dirty = true;
       sessionStorage.setItem(STORE + this.key, JSON.stringify({ text: this.view.state.doc.toString(), mine: this.mine }));
