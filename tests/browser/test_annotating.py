@@ -264,7 +264,9 @@ def test_what_is_typed_at_the_sight_of_a_record_is_kept(browser: Browser, tmp_pa
             page.evaluate(AT_ONCE, written.removeprefix('ret is_in("a", $r)'))
             page.locator(".row-open").nth(record).click()
             expect(page.locator(".cm-content")).to_have_text(written)
-            Patience().wait_until(lambda record=record, written=written: anna.tasks()[record].draft == written)
+            patience = Patience()
+            while anna.tasks()[record].draft != written:
+                patience.check()
         assert anna.tasks()[0].draft == "" and anna.tasks()[1].question == 'ret is_in("a", $r)'
         page.context.close()
 

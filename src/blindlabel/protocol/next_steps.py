@@ -57,7 +57,7 @@ AHEAD = (
     " up when the other owners run. If it does not, it has to restore a newer backup, or begin the study again."
 )
 _OTHERS_AHEAD = (
-    "The coordinator was restored from an old backup and has forgotten messages that {} has. {} has to run; where it"
+    "The coordinator was restored from an old backup and has forgotten messages that {0} {1}. {0} {1} to run; where it"
     " says that the study cannot go on, the coordinator has to restore a newer backup, or begin the study again."
 )
 _RESTORED = (
@@ -126,7 +126,7 @@ def of_owner(
     others = _of_others(agreement, state)
     if ahead:
         names = " and ".join(sorted(ahead))
-        others = [("restored", _OTHERS_AHEAD.format(names, names))]
+        others = [("restored", _OTHERS_AHEAD.format(names, "have" if len(ahead) > 1 else "has"))]
     elif state.keys and state.keys.awaited:  # whether the others have done their part of the round is not known then
         joins = [("join", f"{peer} has to join again, with a new invitation of the coordinator.")
                  for peer in state.keys.awaited]  # fmt: skip

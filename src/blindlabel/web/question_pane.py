@@ -76,8 +76,8 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
     ) -> None:
         """Begin with a text and its findings, without the history of the previous one. What the editor reports about it
-        carries the serial number, so that reports still under way are not mistaken for it; the number is there as soon as
-        the record is seen, so that what is typed before the text has come is not lost.
+        carries the serial number, so that reports still under way are not mistaken for it. It is there as soon as the
+        record is seen, so that what is typed before the text has come is not lost.
         """
         show_in(self, awaited=serial)
         self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
