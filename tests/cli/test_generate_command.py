@@ -38,7 +38,7 @@ def test_half_of_the_rows_match_unless_said(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().out.startswith("10 and 10 rows, 5 matches: ")
 
 
-@pytest.mark.parametrize("arguments", [["--overlap", "1.5"], ["--overlap=-0.1"], ["--rows", "0"]])
+@pytest.mark.parametrize("arguments", [["--overlap", "1.5"], ["--overlap=-0.1"], ["--overlap", "nan"], ["--rows", "0"]])
 def test_wrong_sizes_are_input_errors(tmp_path: Path, arguments: list[str]) -> None:
     with pytest.raises(InputError):
         run("persons", "--rows", "10", "--out", str(tmp_path / "none"), *arguments)

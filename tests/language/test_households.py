@@ -38,12 +38,12 @@ def sister(record: Record) -> Record:
 
 
 def passing(personal: list[str], rows: int, matching: float | None) -> int:
-    """Of how many of fifty persons an invented sister gets through."""
+    """Of how many of fifty persons an invented sister gets through, in any round."""
     table = persons(rows)
     suggester = Suggester(table, ATTRIBUTES, lowered=True, personal=personal, matching=matching)
-    asked = [(record, suggester.suggest(record).chain) for record in table[:50]]
-    assert all(chain.fits(record) for record, chain in asked)
-    return sum(chain.fits(sister(record)) for record, chain in asked)
+    asked = [(record, [suggester.suggest(record, round).chain for round in (1, 2, 3)]) for record in table[:50]]  # noqa: A001
+    assert all(chain.fits(record) for record, chains in asked for chain in chains)
+    return sum(any(chain.fits(sister(record)) for chain in chains) for record, chains in asked)
 
 
 @pytest.mark.parametrize(("rows", "matching"), [(50, 0.5), (50, None), (600, 0.5), (600, 0.02), (600, None)])

@@ -208,6 +208,8 @@ def generate(
     from blindlabel.records.generator import Size, write
     from blindlabel.records.generator import generate as make
 
+    if not 0 <= overlap <= 1:
+        raise InputError(f"The overlap is a share from 0 to 1, not {overlap:g}.")
     made = make(kind, Size(rows, round(overlap * rows), copies), seed)
     paths = write(made, out, replace=force)
     files, counts = list(map(str, paths)), {"rows_a": len(made.a), "rows_b": len(made.b), "matches": len(made.matches)}

@@ -206,6 +206,8 @@ class Processes:
     def start(self, name: str, *command: str) -> None:
         """Start a party (again)."""
         self._commands[name] = command
+        for ending in ("out", "log"):  # an app gives its link there
+            (self._folder / f"{name}.{ending}").touch(0o600)
         with (self._folder / f"{name}.out").open("ab") as out, (self._folder / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(  # noqa: S603 (our own command)
                 [sys.executable, "-m", "blindlabel.cli.main", *command],
