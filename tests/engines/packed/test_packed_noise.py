@@ -21,6 +21,7 @@ from blindlabel.engines.packed.running.keys import open_public, open_secret
 from blindlabel.engines.packed.running.records import encrypt_batch, read_batches, share_parcels
 from blindlabel.engines.packed.seal import memory
 from blindlabel.engines.packed.seal.library import sealapi, written
+from blindlabel.engines.packed.seal.ring import Cipher, Ring
 from blindlabel.language import Limits, Record
 from support.noise import noise_bits
 from support.packed_rounds import asked, keys_of
@@ -155,3 +156,24 @@ def test_where_ciphertexts_are_kept_otherwise_the_file_is_taken(
     for _ in range(2):
         assert known.words_of(cipher, lambda: expected) is expected
         assert known.proven is False
+
+
+def test_what_classes_of_one_size_have_in_common_is_multiplied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = replace(TERMS, profile=(2, 2, 1, 1), exclusions=0)
+    public, secret = open_public(terms, keys_of(terms).public), open_secret(terms, keys_of(terms).secret)
+    (question,) = asked('ret 2*is_in("a", $r) + 2*is_in("b", $r) + is_in("c", $r) + is_in("d", $r) >= 3')
+    features = features_of(public.room.tables, RECORDS)
+    sent = [*encrypt_batch(secret, features, 0, len(RECORDS)), *share_parcels(secret, 0, 1, len(RECORDS))]
+    (batch,) = read_batches(public, sent, 1)
+    opened, own = OpenedBatch.of(public, [public.room.plan(question)], batch), Ring.product
+    made: list[object] = []
+
+    def counted(ring: Ring, left: Cipher, right: Cipher) -> Cipher:
+        made.append(left)
+        return own(ring, left, right)
+
+    forms = opened.forms(0, range(public.room.columns(1).outputs))
+    monkeypatch.setattr(Ring, "product", counted)
+    opened.values(0, forms)
+    assert len(forms) < public.room.forms
+    assert len(made) == public.room.shape.products - 1  # one for both classes of two
