@@ -37,7 +37,6 @@ from blindlabel.cli.stores import (
     coordinator_rekey,
     passphrase,
     read_agreement,
-    studies_at,
 )
 from blindlabel.cli.trying import TypeOption, listed, types_given
 from blindlabel.errors import InputError
@@ -312,36 +311,6 @@ def health(
     found = health_of(address, None if ca is None else read_authority(ca))
     studies = with_noun(found.studies, "open study", "open studies")
     answer(json, found.model_dump(), [f"{found.status}: {studies}, version {found.version}"])
-
-
-@app.command("bodies")
-def bodies(
-    url: Annotated[
-        str | None,
-        Argument(help="An fsspec URL, for instance s3://bucket/folder. Without it: show where bodies are kept."),
-    ] = None,
-    *,
-    at: Home,
-    copied: Annotated[
-        bool, Option("--copied", help="All bodies have been copied from the old URL to the new one.")
-    ] = False,
-    database: DatabaseAddress = None,
-    json: JsonFlag = False,
-) -> None:
-    """Show or set where the large bodies that owners send are kept: in the coordinator's folder, or at a URL. Restart
-    servers afterwards.
-    """
-    store = studies_at(at, database, make=url is not None)
-    if url is not None and url != store.bodies_url:
-        if url.startswith("memory:"):
-            raise InputError("What is kept in memory is gone when the server stops, and bodies have to outlast it.")
-        if store.bodies_url is not None and not copied:
-            raise InputError(
-                f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied."
-            )
-        store.keep_bodies_at(url)
-    folder = str(at / "bodies")
-    answer(json, {"url": store.bodies_url, "folder": folder}, [store.bodies_url or folder])
 
 
 @app.command("code")

@@ -4,8 +4,8 @@ what has been moved. No rules here.
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
 same studies, and one that comes second reads the new state and tries again. Every transaction that changes a study
 locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
-folder for each study: what arrived in `bodies`, or in an object store (`object_store`); what was made here in `made`.
-Only the latter has to be in a backup: owners send again what a coordinator needs and does not have.
+folder for each study: what arrived in `bodies`, what was made here in `made`. Only the latter has to be in a backup:
+owners send again what a coordinator needs and does not have.
 
 A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
 so a process that was started with another folder is refused before it accepts anything.
@@ -31,11 +31,9 @@ from blindlabel.protocol.standing import Heard, Life, heard_after
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
-from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory
 
-_IDENTITY, _BODIES, _LIFE = "identity", "bodies", "life"
-
+_IDENTITY, _LIFE = "identity", "life"
 
 _OF_WORKSPACE = {tables.token: "owner", tables.outgoing: "receiver", tables.fetchable: "owner", tables.heard: "owner"}
 """Tables with what belongs to an owner's workspace, and the column with the owner's name."""
@@ -55,8 +53,6 @@ class CoordinatorStore:
             self._check_keys()
         self.database = Database(address or file, tables.metadata)
         self._check_folder()
-        url = self.setting(_BODIES)
-        self._object_store = None if url is None else ObjectStore(url)
 
     def _check_folder(self) -> None:
         """Refuse a folder that is not the one with the keys and bodies of this database."""
@@ -118,22 +114,9 @@ class CoordinatorStore:
     def _insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
 
-    @property
-    def bodies_url(self) -> str | None:
-        """Where bodies that arrive are kept; None for the coordinator's folder."""
-        return None if self._object_store is None else self._object_store.url
-
-    def keep_bodies_at(self, url: str) -> None:
-        """Keep bodies that arrive from now on at a URL of fsspec. Running processes have to be restarted."""
-        self._object_store = ObjectStore(url)
-        self._set(_BODIES, url)
-
     def bodies(self, study: str) -> BodyFiles:
         """The bodies of a study."""
-        folder, made = self.home / "bodies" / study, self.home / "made" / study
-        if self._object_store is None:
-            return BodyFiles(folder, made)
-        return BodiesInObjectStore(folder, made, self._object_store, study)
+        return BodyFiles(self.home / "bodies" / study, self.home / "made" / study)
 
     def free(self) -> int:
         """Bytes that there is room for on the disk."""
