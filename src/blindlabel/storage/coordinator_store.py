@@ -100,16 +100,13 @@ class CoordinatorStore:
 
     def setting(self, name: str) -> str | None:
         """A fact about the coordinator, or None if it is not known."""
-        with self.database.read() as connection:
-            query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
-            return connection.execute(query).scalar_one_or_none()
+        return self.database.value(sa.select(tables.setting.c.value).where(tables.setting.c.name == name))
 
     def _set(self, name: str, value: str, *, keep: bool = False) -> None:
         """Set a fact; with `keep`, leave an existing one."""
         new = self._insert(tables.setting).values(name=name, value=value)
         changed = new.on_conflict_do_update(index_elements=["name"], set_={"value": value})
-        with self.database.write() as connection:
-            connection.execute(new.on_conflict_do_nothing() if keep else changed)
+        self.database.run(new.on_conflict_do_nothing() if keep else changed)
 
     def _insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
@@ -137,23 +134,19 @@ class CoordinatorStore:
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
-        with self.database.read() as connection:
-            known = tables.study.c
-            query = sa.select(known.study, known.name, known.ended, known.created).order_by(known.created)
-            return [StudyRow(*row) for row in connection.execute(query)]
+        known = tables.study.c
+        query = sa.select(known.study, known.name, known.ended, known.created).order_by(known.created)
+        return [StudyRow(*row) for row in self.database.rows(query)]
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement, or None if there is no such study."""
-        with self.database.read() as connection:
-            query = sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
-            return connection.execute(query).scalar_one_or_none()
+        return self.database.value(sa.select(tables.study.c.agreement).where(tables.study.c.study == study))
 
     def load(self, study: str) -> Loaded | None:
         """A study's state, or None if there is no such study."""
-        with self.database.read() as connection:
-            query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
-            row = connection.execute(query).one_or_none()
-        return None if row is None else Loaded(StudyState.model_validate_json(row.state), row.version)
+        query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
+        found = [Loaded(StudyState.model_validate_json(row.state), row.version) for row in self.database.rows(query)]
+        return found[0] if found else None
 
     def save(
         self, loaded: Loaded, state: StudyState, *, incoming: Signed | None = None, outgoing: Sequence[Signed] = ()
@@ -200,24 +193,19 @@ class CoordinatorStore:
         """Messages to an owner with numbers above `after`, in order."""
         known = tables.outgoing.c
         theirs = sa.select(known.wire).where(known.study == study, known.receiver == receiver, known.sequence > after)
-        with self.database.read() as connection:
-            return [bytes(row.wire) for row in connection.execute(theirs.order_by(known.sequence).limit(most))]
+        return [bytes(row.wire) for row in self.database.rows(theirs.order_by(known.sequence).limit(most))]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body with this hash, if the owner may fetch it."""
         known = tables.fetchable.c
         query = sa.select(known.length).where(known.study == study, known.owner == owner, known.hash == hash)
-        with self.database.read() as connection:
-            length = connection.execute(query).scalar_one_or_none()
+        length = self.database.value(query)
         return None if length is None else Blob(hash=hash, length=length)
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
         """The owner whose token this is, in this study or (None) in any."""
         query = sa.select(tables.token.c.owner).where(tables.token.c.token_hash == token_hash)
-        if study is not None:
-            query = query.where(tables.token.c.study == study)
-        with self.database.read() as connection:
-            return connection.execute(query).scalars().first()
+        return self.database.value(query if study is None else query.where(tables.token.c.study == study))
 
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
@@ -246,8 +234,7 @@ class CoordinatorStore:
         """When a study reached each point: keys given out, samples drawn, each round settled (records go out in it)."""
         known = tables.outgoing.c
         sent = sa.select(known.kind, known.made).where(known.study == study).order_by(known.made)
-        with self.database.read() as connection:
-            rows = [(row.kind, row.made) for row in connection.execute(sent)]
+        rows = [(row.kind, row.made) for row in self.database.rows(sent)]
         last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample")}
         names = {"keys": "joining and keys", "sample": "verification and sample"}
         found = [(names[kind], at) for kind, at in last.items() if at is not None]
@@ -285,14 +272,14 @@ class CoordinatorStore:
     def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
         """Remember whether an owner has messages that this coordinator has forgotten."""
         insert = self._insert(tables.heard).values(study=study, owner=owner, ahead=ahead)
-        with self.database.write() as connection:
-            connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
+        self.database.run(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
 
     def ahead(self, study: str) -> set[str]:
         """The owners for which that was noted."""
         known = tables.heard.c
-        with self.database.read() as connection:
-            return set(connection.execute(sa.select(known.owner).where(known.study == study, known.ahead)).scalars())
+        return {
+            row.owner for row in self.database.rows(sa.select(known.owner).where(known.study == study, known.ahead))
+        }
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.

@@ -89,8 +89,7 @@ class RoundQuestions(ABC):
         number = state.round if round is None else round
         if not 1 <= number <= state.round:
             return []
-        with self.database.read() as connection:
-            rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
+        rows = self.database.rows(sa.select(tables.question).where(tables.question.c.round <= number))
         written = {(row.round, row.record): row for row in rows}
         current = state.rounds[number - 1]
         why: dict[int, Back] = dict.fromkeys(current.ask, "disagreed") if number > 1 and not current.repeats else {}
@@ -142,12 +141,7 @@ class RoundQuestions(ABC):
                     continue
                 connection.execute(table.delete().where(here))
                 if before.state != "open":
-                    values = {
-                        "draft": before.draft,
-                        "question": before.question,
-                        "source": before.source,
-                        "author": before.author,
-                    }
+                    values = {name: getattr(before, name) for name in ("draft", "question", "source", "author")}
                     upsert(connection, table, number, before.record, values)
                 done.append(before.record)
         return done
@@ -157,9 +151,8 @@ class RoundQuestions(ABC):
         with self.database.write() as connection:
             number = self.writable_round(connection, [record])
             unchanged(connection, tables.question, number, record, was)
-            connection.execute(
-                tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
-            )
+            known = tables.question.c
+            connection.execute(tables.question.delete().where(known.round == number, known.record == record))
 
     def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round; refuses if these records are not asked about in it, or if it has been handed in."""
@@ -250,13 +243,7 @@ def task_of(record: int, round: int, back: Back, written: Mapping[tuple[int, int
     row = written.get((round, record))
     question = row.question if row is not None else None
     draft = (row.draft if row is not None else None) or ""
-    state: TaskState = (
-        "open"
-        if row is None or not (draft or question)
-        else "saved"
-        if question is not None and draft == question
-        else "draft"
-    )
+    state: TaskState = "open" if not (draft or question) else "saved" if draft == question else "draft"
     earlier = [
         (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
     ]
