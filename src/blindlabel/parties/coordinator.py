@@ -196,12 +196,15 @@ class CoordinatorParty:
         state, bodies = self.load(study).state, self.store.bodies(study)
         if known.received == state.owners[owner].sent:  # otherwise it may speak of the round before
             self.written[study, owner] = state.round, known.written
-        ahead = state.owners[owner].join is not None and is_ahead(state, owner, known)
-        others = self.store.ahead(study)
-        if ahead != (owner in others):
-            self.store.note_ahead(study, owner, ahead=ahead)
-            others ^= {owner}
-        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
+        said = Known(received=known.received, latest=known.latest) if is_ahead(state, owner, known) else Known()
+        if said != self.store.ahead(study).get(owner, Known()):
+            self.store.note_ahead(study, owner, said)
+        ahead = self.ahead(study, state)
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), ahead)
+
+    def ahead(self, study: str, state: StudyState) -> set[str]:
+        """The owners that have messages which this coordinator has forgotten, until its state has caught up."""
+        return {owner for owner, known in self.store.ahead(study).items() if is_ahead(state, owner, known)}
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another takes part: their messages would contradict each

@@ -127,7 +127,7 @@ def standing(coordinator: CoordinatorParty, study: str) -> StudyStanding:
         round=state.round,
         overdue=is_overdue(agreement, datetime.date.today()) and not state.ended,
         ended=state.ended,
-        waiting=tuple(of_coordinator(agreement, state, coordinator.store.ahead(study))),
+        waiting=tuple(of_coordinator(agreement, state, coordinator.ahead(study, state))),
         owners={owner: _owner_standing(state, owner) for owner in state.owners},
         history=tuple(_round_standing(state, number) for number in range(1, state.round + 1)),
         parts=_parts(coordinator, study) if state.uniform and state.samples else {},

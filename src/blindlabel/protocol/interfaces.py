@@ -350,11 +350,13 @@ class Studies(Protocol):
     def life(self) -> str:
         """The newest life of the database."""
 
-    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
-        """Remember whether an owner has messages that this coordinator has forgotten."""
+    def note_ahead(self, study: str, owner: str, known: Known) -> None:
+        """Remember how far an owner is that has messages which this coordinator has forgotten; `Known()` if it has
+        none.
+        """
 
-    def ahead(self, study: str) -> set[str]:
-        """The owners for which that was noted."""
+    def ahead(self, study: str) -> dict[str, Known]:
+        """The owners for which that was noted. The study's state may have caught up with them since."""
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""

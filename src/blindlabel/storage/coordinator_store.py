@@ -27,7 +27,7 @@ from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Loaded, StudyRow, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Heard, Life, heard_after
+from blindlabel.protocol.standing import Heard, Known, Life, heard_after
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
@@ -269,17 +269,19 @@ class CoordinatorStore:
         """The newest life of the database."""
         return self.setting(_LIFE) or ""
 
-    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
-        """Remember whether an owner has messages that this coordinator has forgotten."""
-        insert = self._insert(tables.heard).values(study=study, owner=owner, ahead=ahead)
-        self.database.run(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
+    def note_ahead(self, study: str, owner: str, known: Known) -> None:
+        """Remember how far an owner is that has messages which this coordinator has forgotten; `Known()` if it has
+        none.
+        """
+        said = {"received": known.received, "latest": known.latest}
+        insert = self._insert(tables.heard).values(study=study, owner=owner, **said)
+        self.database.run(insert.on_conflict_do_update(index_elements=["study", "owner"], set_=said))
 
-    def ahead(self, study: str) -> set[str]:
-        """The owners for which that was noted."""
+    def ahead(self, study: str) -> dict[str, Known]:
+        """The owners for which that was noted. The study's state may have caught up with them since."""
         known = tables.heard.c
-        return {
-            row.owner for row in self.database.rows(sa.select(known.owner).where(known.study == study, known.ahead))
-        }
+        noted = sa.select(known.owner, known.received, known.latest).where(known.study == study, known.received > 0)
+        return {one.owner: Known(received=one.received, latest=one.latest) for one in self.database.rows(noted)}
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.

@@ -458,10 +458,11 @@ class Study:
 
     def view(self, stopped: Collection[str] = ()) -> View:
         """Everything that there is to know."""
+        state = self.coordinator.known()
         return View(
             self.plan.agreement,
-            self.coordinator.known(),
+            state,
             {name: one.owner for name, one in self.owners.items()},
-            self.coordinator.party.store.ahead(self.coordinator.study),
+            self.coordinator.party.ahead(self.coordinator.study, state),
             stopped,
         )
