@@ -11,7 +11,6 @@ lengths. The engine's own circuits are in `blindlabel_lab.gates.circuits`.
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from blindlabel.engines.interface import EngineError
+from blindlabel_lab.bench.machine import processor_seconds
 from blindlabel_lab.gates.binfhe import Ciphertext, EncryptedGates, in_forks
 from blindlabel_lab.gates.circuits import Bit, Gates, all_of, any_of
 
@@ -171,15 +171,10 @@ class Used(NamedTuple):
 
 def used(work: Callable[[], Any]) -> Used:
     """Do it, and look at the clocks."""
-    begun, own, children = time.perf_counter(), *_processor()
+    begun, own, children = time.perf_counter(), *processor_seconds()
     result = work()
-    here, forks = _processor()
+    here, forks = processor_seconds()
     return Used(result, time.perf_counter() - begun, here - own, forks - children)
-
-
-def _processor() -> tuple[float, float]:
-    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
 
 
 def _figures(processes: int, pairs: Sequence[tuple[Used, Used]]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel_lab.bench import carried
 from blindlabel_lab.bench.agreed import DEFAULT
-from blindlabel_lab.bench.machine import machine
+from blindlabel_lab.bench.machine import machine, processor_seconds
 
 NEEDLES = 5
 """Of a question."""
@@ -157,11 +157,10 @@ def _live(party: Party, work: Work, folder: Path, workers: str, line: Connection
         line.send(str(problem))
         return
     seconds = time.perf_counter() - started
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     count = int(workers.rpartition(":")[2])
-    memory = (own.ru_maxrss + (count * children.ru_maxrss if workers != "1" else 0)) / 1024
-    line.send(Spent(seconds, spent, memory, size, extra))
+    memory = (own + (count * children if workers != "1" else 0)) / 1024
+    line.send(Spent(seconds, sum(processor_seconds()), memory, size, extra))
 
 
 def _in_process(party: Party, work: Work, folder: Path, workers: str, show: Callable[[float], None]) -> Spent:

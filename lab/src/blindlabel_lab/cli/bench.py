@@ -81,7 +81,7 @@ def packed(
     lines = [
         f"{figures.questions} questions × {figures.records} records of {figures.length} characters, {needles} needles,"
         f" shape {shape}, agreement: {figures.agreement}, {figures.parameters}, {figures.kernel}",
-        f"{', '.join(f'{name} {taken:.2f} s' for name, taken in seconds.items())} (prepare and evaluate: a round),"
+        f"{', '.join(f'{name} {taken:.2f} s' for name, taken in seconds.items())} (prepare and evaluate),"
         f" {1000 * seconds['total'] / pairs:.3f} ms a pair",
         f"{', '.join(f'{name} {size / 1e6:.1f} MB' for name, size in figures.bytes.items())};"
         f" peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}",

@@ -37,7 +37,7 @@ def communication(results: Results, advance: Advance) -> dict[str, Any]:
     gates_bytes: int | None = None
     try:
         find_python()
-        gates_bytes = results.once(COSTS, ["gates", machine()], _gates_bytes)
+        gates_bytes = results.once(COSTS, ["gates", machine()], gates.figures)["bytes_per_character"]["packed"]
     except _BROKEN as error:
         not_run.append({"engine": "gates", "reason": str(error)})
     rows, keys = [], {}
@@ -61,11 +61,6 @@ def communication(results: Results, advance: Advance) -> dict[str, Any]:
             }
         )
     return {"machine": machine(), "records": SIZE, "packed_keys": keys, "rows": rows, "not_run": not_run}
-
-
-def _gates_bytes() -> int:
-    found: int = gates.figures()["bytes_per_character"]["packed"]
-    return found
 
 
 def _sizes(length: int) -> dict[str, int]:

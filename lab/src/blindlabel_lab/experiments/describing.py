@@ -8,7 +8,6 @@ missing values.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -31,43 +30,27 @@ def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
         asked: Counter[str] = Counter()
         for number in range(plan.samples):
             asked.update(bench.sample(name, "suggested", plan.seed + number)["needles"])
-        write_tokens(results.folder / f"tokens-{name}.csv", bench.dataset(name), asked)
+        results.folder.mkdir(parents=True, exist_ok=True)
+        rows = ((token, count, asked[token]) for token, count in tokens_of(bench.dataset(name)))
+        write_csv(results.folder / f"tokens-{name}.csv", ("token", "occurrences", "asked"), rows)
         return described(bench.dataset(name), asked)
 
     return drawn(plan) | {"datasets": of_each(plan.sets, advance, of)}
 
 
-def write_tokens(path: Path, dataset: Dataset, asked: Counter[str]) -> None:
-    """Every token of both tables, the most frequent first: how often it stands there, and how often it was asked."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    occurrences = occurrences_of(dataset)
-    write_csv(
-        path,
-        ("token", "occurrences", "asked"),
-        ((token, count, asked[token]) for token, count in sorted(occurrences.items(), key=_most_frequent)),
-    )
+def tokens_of(dataset: Dataset) -> list[tuple[str, int]]:
+    """Tokens between white space, as the publication has them, and how often they stand in both tables; the most
+    frequent first.
+    """
+    records = (record for side in dataset.records for record in side)
+    found = Counter(token for record in records for token in record.whole.split() if token != SEPARATOR.strip())
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _most_frequent(one: tuple[str, int]) -> tuple[int, str]:
-    return -one[1], one[0]
-
-
-def occurrences_of(dataset: Dataset) -> Counter[str]:
-    """Tokens between white space, as the publication has them, in both tables."""
-    return Counter(
-        token
-        for side in dataset.records
-        for record in side
-        for token in record.whole.split()
-        if token != SEPARATOR.strip()
-    )
-
-
-def _importance(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
+def _importance(ordered: list[tuple[str, int]], asked: Counter[str]) -> dict[str, Any]:
     """Occurrences by rank, at some ranks, and for every asked token its rank and how often it was asked. What is asked
     and stands in no record is left out, as published.
     """
-    ordered = sorted(occurrences_of(dataset).items(), key=_most_frequent)
     ranks = {token: rank for rank, (token, _) in enumerate(ordered, start=1)}
     shown = sorted({min(len(ordered), round(1.1**step)) for step in range(140)}) if ordered else []
     return {
@@ -103,7 +86,7 @@ def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
         "asked": total,
         "asked_as_whole_words": whole,
         "bands": bands,
-        "importance": _importance(dataset, asked),
+        "importance": _importance(tokens_of(dataset), asked),
     }
 
 

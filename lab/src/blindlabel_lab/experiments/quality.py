@@ -81,11 +81,6 @@ class Plan:
         return read_dataset(self.folder, name, self.attributes, self.preparation)
 
 
-def wording_of(dataset: Dataset, needle_length: int = NEEDLE_LENGTH, matching: float | None = None) -> Wording:
-    """What oracles have to know of a set's texts and of how many pairs match."""
-    return Wording(dataset.lowered, needle_length, matching)
-
-
 def run_sample(
     dataset: Dataset,
     sample: Sample,
@@ -102,7 +97,7 @@ def run_sample(
         if agreement:
             terms = agreement.terms()
         else:
-            wording = wording_of(dataset, needle_length)
+            wording = Wording(dataset.lowered, needle_length)
             terms = terms_for([*records[0], *records[1]], dataset.attributes, ("is_in", "equals", "has_word"), wording)
         answering = ThroughEngine(engine_named(engine), records, terms)
     return simulate(
@@ -123,7 +118,7 @@ def oracles_of(
     """Both owners' oracles of a strategy, each built from its own table. `matching` is the share of pairs that they
     expect to match: a sample of this many matches, and nothing else, has one for each record.
     """
-    make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length, matching)
+    make, wording = STRATEGIES[strategy], Wording(dataset.lowered, needle_length, matching)
     return (
         make(dataset.records[0], dataset.attributes, wording),
         make(dataset.records[1], dataset.attributes, wording),

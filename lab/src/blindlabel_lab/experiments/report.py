@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blindlabel_lab.bench.compare import processor_seconds
+from blindlabel_lab.bench.machine import processor_seconds
 from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments import costs as measured
 from blindlabel_lab.experiments import describing, people
@@ -62,12 +62,12 @@ def run_all(
     sections: list[Section] = []
     written: list[Path] = []
     for place, part in enumerate(parts):
-        wall, used = time.monotonic(), processor_seconds()
+        wall, used = time.monotonic(), sum(processor_seconds())
         document = part.work(_share_of(advance, part, place, len(parts)))
         prefix = "" if part.experiment == part.name else f"{part.name}-"
         pictures = plot(part.experiment, document, results.folder, prefix) if plots else []
         written += [results.document(part.name, document), *pictures]
-        wall, used = time.monotonic() - wall, processor_seconds() - used
+        wall, used = time.monotonic() - wall, sum(processor_seconds()) - used
         shown = [path for path in pictures if path.suffix == ".svg"]
         sections.append(Section(part, document, shown, wall, used))
         tell(f"{place + 1} of {len(parts)}: {part.name} is done, {wall:.0f} s ({used:.0f} processor seconds)")
