@@ -24,7 +24,7 @@ def owner_audit(
     file: Annotated[Path | None, Argument(help="Another owner's opened questions, to be checked.")] = None,
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, Option("--to", help="Open your own questions: write them into this file.")] = None,
+    to: Annotated[Path | None, Option(help="Open your own questions: write them into this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Open your own questions for an audit (--to), or check another owner's opened questions against the signed

@@ -61,13 +61,11 @@ app.command("plan")(estimating.plan)
 def new(
     file: Annotated[Path, Argument(help="The agreement file to write, for instance agreement.toml.")],
     *,
-    name: Annotated[str, Option("--name", help="What the study is called.")],
-    owners: Annotated[str, Option("--owners", help="The owners' names, separated by commas.")],
-    attributes: Annotated[
-        str, Option("--attributes", help="The attributes that questions may name, separated by commas.")
-    ],
+    name: Annotated[str, Option(help="What the study is called.")],
+    owners: Annotated[str, Option(help="The owners' names, separated by commas.")],
+    attributes: Annotated[str, Option(help="The attributes that questions may name, separated by commas.")],
     records: Annotated[
-        int | None, Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200).")
+        int | None, Option(help="Rows of each table in the sample (50), or pairs of the candidates (200).")
     ] = None,
     enriched: estimating.Enriched = "",
     candidates: estimating.CandidatesOption = None,
@@ -75,15 +73,13 @@ def new(
     rows: estimating.TableRows = None,
     estimates: estimating.Estimates = False,
     checked: estimating.Checked = 0,
-    rounds: Annotated[int, Option("--rounds", help="Rounds at most.")] = 3,
-    engine: Annotated[str, Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
-    record_length: Annotated[
-        int, Option("--record-length", help="Longest record in characters, after preparation.")
-    ] = 148,
+    rounds: Annotated[int, Option(help="Rounds at most.")] = 3,
+    engine: Annotated[str, Option(help="packed, plain, or another that is installed.")] = "packed",
+    record_length: Annotated[int, Option(help="Longest record in characters, after preparation.")] = 148,
     types: TypeOption = None,
     proposal: Annotated[
         list[Path] | None,
-        Option("--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
+        Option(help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
@@ -188,13 +184,9 @@ def invite(
     file: Annotated[Path, Argument(help="The agreement.")],
     *,
     at: Home,
-    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[
-        Path | None, Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
-    ] = None,
-    candidates: Annotated[
-        Path | None, Option("--candidates", help="The linkage's list, if the agreement is about one.")
-    ] = None,
+    address: Annotated[str, Option(help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path | None, Option(help="Folder for the invitation files. Default: the agreement's folder.")] = None,
+    candidates: Annotated[Path | None, Option(help="The linkage's list, if the agreement is about one.")] = None,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -221,8 +213,8 @@ def reinvite(
     owner: Annotated[str, Argument(help="The owner whose invitation was lost.")],
     *,
     at: Home,
-    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[Path, Option("--to", help="Folder for the invitation file.")] = Path(),
+    address: Annotated[str, Option(help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path, Option(help="Folder for the invitation file.")] = Path(),
     lost: Annotated[
         bool,
         Option("--lost", help="It had joined and lost its workspace: it joins again, and its pairings start anew."),
@@ -265,20 +257,20 @@ def remove(
 def serve(
     *,
     at: Home,
-    host: Annotated[str, Option("--host", help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, Option("--port", help="Port to listen on.")] = 8470,
-    certificate: Annotated[Path | None, Option("--certificate", help="TLS certificate (PEM).")] = None,
-    key: Annotated[Path | None, Option("--key", help="TLS key (PEM).")] = None,
-    via: Annotated[str, Option("--via", help="folder:/path instead of HTTP.")] = "",
+    host: Annotated[str, Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on.")] = 8470,
+    certificate: Annotated[Path | None, Option(help="TLS certificate (PEM).")] = None,
+    key: Annotated[Path | None, Option(help="TLS key (PEM).")] = None,
+    via: Annotated[str, Option(help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None, Option("--metrics", min=0, max=65535, help="Port that serves metrics for Prometheus, at /metrics.")
+        int | None, Option(min=0, max=65535, help="Port that serves metrics for Prometheus, at /metrics.")
     ] = None,
-    metrics_host: Annotated[str, Option("--metrics-host", help="Address that serves them.")] = "127.0.0.1",
+    metrics_host: Annotated[str, Option(help="Address that serves them.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None, Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a trusted proxy.")
+        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="Address or network of a trusted proxy.")
     ] = None,
-    limit: Annotated[list[str] | None, Option("--limit", help="name=value: change a limit of the server.")] = None,
+    limit: Annotated[list[str] | None, Option(help="name=value: change a limit of the server.")] = None,
     database: DatabaseAddress = None,
 ) -> None:
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
@@ -300,8 +292,8 @@ def serve(
 @app.command("health")
 def health(
     *,
-    address: Annotated[str, Option("--address", help="Where the server listens.")] = "http://127.0.0.1:8470",
-    ca: Annotated[Path | None, Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
+    address: Annotated[str, Option(help="Where the server listens.")] = "http://127.0.0.1:8470",
+    ca: Annotated[Path | None, Option(help="Certificate (PEM) to trust for its TLS.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Ask a running server whether it can serve its studies. The exit code is 3 if it cannot."""

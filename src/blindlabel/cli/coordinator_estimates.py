@@ -87,12 +87,12 @@ _PLANNED = {
 
 def plan(
     *,
-    rows: Annotated[tuple[int, int], Option("--rows", help="Rows of the first table and of the second.")],
-    linked: Annotated[int, Option("--linked", min=1, help="Pairs that the linkage links.")],
+    rows: Annotated[tuple[int, int], Option(help="Rows of the first table and of the second.")],
+    linked: Annotated[int, Option(min=1, help="Pairs that the linkage links.")],
     listed: Annotated[int, Option("--list", min=1, help="Candidate pairs in the list, including the linked ones.")],
-    width: Annotated[float, Option("--width", min=0.01, max=0.5, help="The half width you want.")] = 0.1,
-    precision: Annotated[float, Option("--precision", min=0.05, max=1.0, help="What you expect.")] = 0.9,
-    recall: Annotated[float, Option("--recall", min=0.05, max=1.0, help="What you expect.")] = 0.9,
+    width: Annotated[float, Option(min=0.01, max=0.5, help="The half width you want.")] = 0.1,
+    precision: Annotated[float, Option(min=0.05, max=1.0, help="What you expect.")] = 0.9,
+    recall: Annotated[float, Option(min=0.05, max=1.0, help="What you expect.")] = 0.9,
     json: JsonFlag = False,
 ) -> None:
     """Plan a sample: how many pairs drawn from candidates, or how many uniformly drawn rows, give the width you want,
@@ -135,9 +135,9 @@ def estimate(
     *,
     at: Home,
     checked: Annotated[
-        list[Path] | None, Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner.")
+        list[Path] | None, Option(help="An owner's file of checked pairs, filled in; once for each owner.")
     ] = None,
-    plot: Annotated[Path | None, Option("--plot", help="Write the curve as a picture (SVG).")] = None,
+    plot: Annotated[Path | None, Option(help="Write the curve as a picture (SVG).")] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
@@ -165,7 +165,7 @@ def checked(
     candidates: CandidatesFile,
     *,
     at: Home,
-    to: Annotated[Path, Option("--to", help="Folder for the files, one for each owner.")],
+    to: Annotated[Path, Option(help="Folder for the files, one for each owner.")],
     database: DatabaseAddress = None,
 ) -> None:
     """Draw the pairs that both owners' experts are to check in clear, as the agreement says, and write a file for each

@@ -21,18 +21,17 @@ def export(
     folder: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder.")],
     *,
     study: Annotated[
-        str, Option("--study", help="Of a coordinator with several: the study's name, or the beginning of its hash.")
+        str, Option(help="Of a coordinator with several: the study's name, or the beginning of its hash.")
     ] = "",
     format: Annotated[
         str,
         Option(
-            "--format",
             help=(
                 "csv, json, parquet, splink, splink-matches, recordlinkage, py_entitymatching, rltk, pyjedai, leipzig."
-            ),
+            )
         ),
     ] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    to: Annotated[Path, Option(help="The file or folder to write.")],
     ids: Annotated[
         bool, Option("--ids", help="Of a workspace: only the ids of your sampled records, for `blindlabel merge`.")
     ] = False,
@@ -144,8 +143,8 @@ def merge(
         ),
     ],
     *,
-    format: Annotated[str, Option("--format", help="As of `blindlabel export`.")] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    format: Annotated[str, Option(help="As of `blindlabel export`.")] = "csv",
+    to: Annotated[Path, Option(help="The file or folder to write.")],
     json: JsonFlag = False,
 ) -> None:
     """Join labels with the ids of both owners, in every format. For whoever may see both lists of ids."""

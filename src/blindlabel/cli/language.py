@@ -92,7 +92,7 @@ _DEPLOYED = {"systemd": "systemd/*.service", "containers": "[Cc]*", "logs": "log
 
 def deploy(
     what: Annotated[str, Argument(help=f"{', '.join(_DEPLOYED)}.")],
-    to: Annotated[Path, Option("--to", help="The folder to write into.")],
+    to: Annotated[Path, Option(help="The folder to write into.")],
 ) -> None:
     """Write the files with which a coordinator or an owner runs as a service. Read them, and edit what is different."""
     if what not in _DEPLOYED:

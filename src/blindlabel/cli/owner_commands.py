@@ -33,8 +33,6 @@ from blindlabel.cli.output import (
 from blindlabel.cli.owner_looking import (
     ColumnOption,
     Delimiter,
-    IdColumn,
-    TextEncoding,
     check,
     columns_given,
     looking_at,
@@ -46,8 +44,10 @@ from blindlabel.cli.owner_questions import annotators, log_app, questions_app
 from blindlabel.cli.stores import (
     Authority,
     ClientCertificate,
+    IdColumn,
     Insecure,
     Proxy,
+    TextEncoding,
     Unasked,
     Via,
     WorkspaceFolder,
@@ -204,7 +204,7 @@ def verify(
     *,
     at: WorkspaceFolder,
     words: Annotated[
-        str | None, Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
+        str | None, Option(help="The words you heard, for scripts. Default: you are asked for them.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -298,12 +298,10 @@ def annotate(
     *,
     at: WorkspaceFolder,
     port: Annotated[
-        int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
+        int | None, Option(min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
     ] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
-    browsers: Annotated[
-        int, Option("--browsers", min=1, max=50, help="How many links to print; each lets one browser in.")
-    ] = 1,
+    browsers: Annotated[int, Option(min=1, max=50, help="How many links to print; each lets one browser in.")] = 1,
     run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process of its own.")] = False,
     address: Annotated[
         str,
@@ -313,12 +311,9 @@ def annotate(
             help="The https://… address of the proxy through which others reach it.",
         ),
     ] = "",
-    host: Annotated[
-        str, Option("--host", help="With --serve: address to listen on, or the path of a socket.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="With --serve: address to listen on, or the path of a socket.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None,
-        Option("--proxy", envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy."),
+        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy.")
     ] = None,
     header: Annotated[
         str,
@@ -379,7 +374,7 @@ def run(
     anyway: Annotated[
         bool, Option("--anyway", help="Also hand in what the page would show in red. That cannot be undone.")
     ] = False,
-    workers: Annotated[int, Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
+    workers: Annotated[int, Option(min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Cluster = "",
     once: Annotated[bool, Option("--once", help="Do what can be done now and stop.")] = False,
     log: Annotated[
@@ -460,7 +455,7 @@ def checked(
     pairs: Annotated[Path, Argument(help="The coordinator's file of pairs to check.")],
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, Option("--to", help="The file to write.")],
+    to: Annotated[Path, Option(help="The file to write.")],
     other: Annotated[
         Path | None, Option("--with", help="What the other owner's `owner checked` wrote: show both side by side.")
     ] = None,

@@ -13,14 +13,13 @@ import typer
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, answer, result, result_json, say, with_noun, working_on
-from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
+from blindlabel.cli.stores import IdColumn, TextEncoding, WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.questions import Look
     from blindlabel.storage.workspace import Workspace
 
-IdColumn = Annotated[str | None, Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
 ColumnOption = Annotated[
     list[str] | None,
     Option(
@@ -28,7 +27,6 @@ ColumnOption = Annotated[
         help="attribute=column if your column has another name; attribute= if the table has none. Repeatable.",
     ),
 ]
-TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, if it is not UTF-8.")]
 Delimiter = Annotated[
     str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: detected.")
 ]

@@ -52,7 +52,7 @@ def list_(*, at: WorkspaceFolder, round: RoundOption = None, json: JsonFlag = Fa
 def export_questions(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, Option("--to", help="The new folder to write.")],
+    to: Annotated[Path, Option(help="The new folder to write.")],
     log: Annotated[
         bool, Option("--log/--no-log", help="Whether the annotation log goes with them, as log.csv.")
     ] = True,
@@ -73,9 +73,7 @@ def export_questions(
 
 
 @questions_app.command("suggest")
-def suggest_questions(
-    *, at: WorkspaceFolder, to: Annotated[Path, Option("--to", help="The new folder to write.")]
-) -> None:
+def suggest_questions(*, at: WorkspaceFolder, to: Annotated[Path, Option(help="The new folder to write.")]) -> None:
     """Write a suggested question for each record of the round that has none, as files to read and edit. `owner
     questions import` brings them back; nothing is saved or handed in by this.
     """
@@ -148,7 +146,7 @@ def visits_as_csv(workspace: Workspace) -> str:
 def export_log(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, Option("--to", help="The CSV file to write. Default: standard output.")] = None,
+    to: Annotated[Path | None, Option(help="The CSV file to write. Default: standard output.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the annotation log: one line each time a record was opened, with who, when, the suggestion shown, what was
@@ -175,9 +173,7 @@ def annotators(
         bool,
         Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all of them."),
     ] = False,
-    doubled: Annotated[
-        float, Option("--doubled", min=0.0, max=1.0, help="Share of records that two people are asked about.")
-    ] = 0.0,
+    doubled: Annotated[float, Option(min=0.0, max=1.0, help="Share of records that two people are asked about.")] = 0.0,
     json: JsonFlag = False,
 ) -> None:
     """Name this owner's annotators and how they share the records. Shows how far they are, how their practice went, and

@@ -28,6 +28,8 @@ DatabaseAddress = Annotated[
 ]
 StudyName = Annotated[str, Argument(help="The study's name, or the beginning of its hash.")]
 Unasked = Annotated[bool, Option("--yes", help="Do not ask for confirmation.")]
+IdColumn = Annotated[str | None, Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
+TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, if it is not UTF-8.")]
 WorkspaceFolder = Annotated[Path, Option("--at", help="The workspace's folder.")]
 Via = Annotated[str, Option("--via", help="https://… or folder:/path. Remembered for later commands.")]
 Authority = Annotated[

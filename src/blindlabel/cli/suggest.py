@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, answer, say
-from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
+from blindlabel.cli.stores import IdColumn
+from blindlabel.cli.trying import Attributes, PrepareOption, TypeOption, attribute_list, recipe_given
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,25 +30,14 @@ Matching = Annotated[
 
 def suggest(
     records: Annotated[Path, Argument(help="Your own table: CSV, JSON lines or Parquet.")],
-    attributes: Annotated[
-        str | None, Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
-    ] = None,
+    attributes: Attributes = None,
     row_id: Annotated[list[str] | None, Option("--id", help="Only the row with this id. Repeatable.")] = None,
-    id_column: Annotated[
-        str | None, Option("--id-column", help="The column that holds the ids. Default: `id`, if there is one.")
-    ] = None,
-    round: Annotated[int, Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
-    prepare: Annotated[
-        str | None,
-        Option("--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."),
-    ] = None,
+    id_column: IdColumn = None,
+    round: Annotated[int, Option(min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
+    prepare: PrepareOption = "nfkc,collapse_space",
     types: TypeOption = None,
     criteria: Annotated[
-        str,
-        Option(
-            "--criteria",
-            help="The agreed criteria: if they speak of one person, other members of a household do not match.",
-        ),
+        str, Option(help="The agreed criteria: if they speak of one person, other members of a household do not match.")
     ] = "",
     matching: Matching = None,
     variants: Annotated[
@@ -55,9 +45,7 @@ def suggest(
     ] = False,
     question: Annotated[
         str | None,
-        Option(
-            "--question", help="Start from this question (a file, -, or the text), written for the row that --id names."
-        ),
+        Option(help="Start from this question (a file, -, or the text), written for the row that --id names."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -67,10 +55,9 @@ def suggest(
     Ids select rows and are shown; suggestions never use them. With --question: variants of your own question instead.
     """
     from blindlabel.language.suggestions import Level
-    from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
-    recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
+    recipe = recipe_given(prepare, types)
     table = read_table(records, id_column=id_column, attributes=attribute_list(attributes))
     rows = recipe.rows(table, table.attributes)
     suggester = _suggester(rows, table.attributes, recipe, criteria, matching)

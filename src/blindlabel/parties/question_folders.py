@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.protocol import agreement as agreements
@@ -136,8 +137,20 @@ def files_of_round(folder: Path, round: int) -> dict[str, Path]:
 def question_text(path: Path) -> str:
     """The text of one file."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path} is larger than any question can be.")
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeError) as error:
+        with path.open("rb") as file:
+            return question_in(file, str(path))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.") from None
+    except OSError as error:
         raise InputError(f"{path} cannot be read: {reason(error)}.") from error
+
+
+def question_in(file: IO[bytes], name: str) -> str:
+    """The text of an open file; `name` is what people call it."""
+    content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InputError(f"{name} is larger than any question can be.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error

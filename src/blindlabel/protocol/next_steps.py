@@ -39,6 +39,17 @@ ENDED: Mapping[EndReason, str] = MappingProxyType(
 )
 """Why a study is over, as people are told."""
 
+_PERSON = {
+    "verify": "You have to compare the verification words with {peer} (`blindlabel owner verify`).",
+    "write": (
+        "You have to write the questions of round {round} and hand them in: {saved:,} of {asked:,} records have one"
+        " (`blindlabel owner annotate`)."
+    ),
+    "hand in": (
+        "You have to hand in round {round}: all {asked:,} records have a question (in the web app, or with"
+        " `blindlabel owner run --hand-in`)."
+    ),
+}
 _WORK = {
     "offer": "Your machine has to offer its blinded blocking keys to {peer}.",
     "blind": "Your machine has to blind the keys that {peer} offered.",
@@ -139,32 +150,12 @@ def _of_person(state: owner.OwnerState, saved: int) -> list[NextStep]:
         return []
     unconfirmed = [name for name in state.known if name not in state.confirmed]
     if unconfirmed:
-        return [
-            NextStep(
-                "you", "verify", f"You have to compare the verification words with {peer} (`blindlabel owner verify`)."
-            )
-            for peer in unconfirmed
-        ]
+        return [NextStep("you", "verify", _PERSON["verify"].format(peer=peer)) for peer in unconfirmed]
     if not state.peers or not state.rounds or state.rounds[-1].handed_in or state.is_to_carry:
         return []
-    asked, number = len(state.rounds[-1].ask), state.round
-    if saved < asked:
-        return [
-            NextStep(
-                "you",
-                "write",
-                f"You have to write the questions of round {number} and hand them in: {saved:,} of {asked:,} records"
-                " have one (`blindlabel owner annotate`).",
-            )
-        ]
-    return [
-        NextStep(
-            "you",
-            "hand in",
-            f"You have to hand in round {number}: all {asked:,} records have a question (in the web app, or with"
-            " `blindlabel owner run --hand-in`).",
-        )
-    ]
+    asked = len(state.rounds[-1].ask)
+    what = "write" if saved < asked else "hand in"
+    return [NextStep("you", what, _PERSON[what].format(round=state.round, saved=saved, asked=asked))]
 
 
 def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str, str]]:
