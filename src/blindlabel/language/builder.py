@@ -55,11 +55,8 @@ class Builder:
             )
             raise FormulaTooLarge("too-many-predicates", message, "Ask for fewer things.")
         if len(self._nodes) >= self.limits.predicates * _NODES_PER_PREDICATE:
-            raise FormulaTooLarge(
-                "too-large",
-                "The question becomes too large once its variables are filled in.",
-                "Use fewer nested choices.",
-            )
+            message = "The question becomes too large once its variables are filled in."
+            raise FormulaTooLarge("too-large", message, "Use fewer nested choices.")
         self._nodes[key] = node
         return node
 
@@ -194,8 +191,7 @@ class Builder:
             return self.conjunction(parts)
         if total > self.limits.total_weight:
             message = f"The weights of this count add up to {total:,}; the agreement allows {self.limits.total_weight}."
-            raise FormulaTooLarge(
-                "weights-too-large", message, "Use smaller whole numbers; only their proportions matter."
-            )
+            hint = "Use smaller whole numbers; only their proportions matter."
+            raise FormulaTooLarge("weights-too-large", message, hint)
         key = ("count", frozenset((id(part), weight) for part, weight in weights.items()), low, high)
         return self._shared(key, Count(tuple(weights.values()), parts, low, high))

@@ -82,9 +82,8 @@ class _Check:
             kind = self.kind(statement.value)
             if isinstance(statement, tree.Return):
                 returned = returned or statement
-                self.expect(
-                    kind, Type.BOOLEAN, statement.value, "ret-not-boolean", "ret gives the answer, which is a Boolean"
-                )
+                reason = "ret gives the answer, which is a Boolean"
+                self.expect(kind, Type.BOOLEAN, statement.value, reason, "ret-not-boolean")
                 continue
             if statement.name in self.variables:
                 past.append(self.variables[statement.name])
@@ -117,9 +116,7 @@ class _Check:
         if isinstance(node, tree.Attribute):
             return self.attribute(node)
         if isinstance(node, tree.Not):
-            kind = self.expect(
-                self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around"
-            )
+            kind = self.expect(self.kind(node.operand), Type.BOOLEAN, node.operand, "! turns a Boolean around")
             return kind and ValueKind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
         if isinstance(node, tree.Operation):
             return self.chain(node)
@@ -160,7 +157,7 @@ class _Check:
         wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
         does = {"+": "adds numbers and", "*": "multiplies numbers and"}.get(node.operator, "joins")
         reason = f"{node.operator} {does} Booleans"
-        kinds = [self.expect(self.kind(operand), wanted, operand, "wrong-type", reason) for operand in node.operands]
+        kinds = [self.expect(self.kind(operand), wanted, operand, reason) for operand in node.operands]
         if any(kind is None for kind in kinds):
             return None
         constants = [kind.constant for kind in kinds if kind is not None]
@@ -173,8 +170,8 @@ class _Check:
 
     def compare(self, node: tree.Compare) -> ValueKind | None:
         reason = f"{node.operator} compares numbers"
-        left = self.expect(self.kind(node.left), Type.NUMBER, node.left, "wrong-type", reason)
-        right = self.expect(self.kind(node.right), Type.NUMBER, node.right, "wrong-type", reason)
+        left = self.expect(self.kind(node.left), Type.NUMBER, node.left, reason)
+        right = self.expect(self.kind(node.right), Type.NUMBER, node.right, reason)
         if left is None or right is None:
             return None
         if left.constant is None and right.constant is None:
@@ -201,14 +198,8 @@ class _Check:
         if function.name == "choose":
             return self.choose(node, kinds)
         checked = [
-            self.expect(
-                kind,
-                parameter.type,
-                argument,
-                "wrong-type",
-                f"{parameter.name} of {function.signature} is a {parameter.type.value}",
-            )
-            for kind, parameter, argument in zip(kinds, function.parameters, node.arguments)
+            self.expect(kind, one.type, argument, f"{one.name} of {function.signature} is a {one.type.value}")
+            for kind, one, argument in zip(kinds, function.parameters, node.arguments)
         ]
         if any(kind is None for kind in checked) or not self.clear_arguments(
             function, node, [kind for kind in checked if kind]
@@ -222,9 +213,8 @@ class _Check:
         return ValueKind(function.result)
 
     def choose(self, node: tree.Call, kinds: list[ValueKind | None]) -> ValueKind | None:
-        condition = self.expect(
-            kinds[0], Type.BOOLEAN, node.arguments[0], "wrong-type", "condition of choose(condition, a, b) is a Boolean"
-        )
+        reason = "condition of choose(condition, a, b) is a Boolean"
+        condition = self.expect(kinds[0], Type.BOOLEAN, node.arguments[0], reason)
         first, second = kinds[1], kinds[2]
         if condition is None or first is None or second is None:
             return None
@@ -315,7 +305,7 @@ class _Check:
                     self.warning("impossible-needle", message, span, f"Write {_quoted(meant)}.")
 
     def expect(
-        self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
+        self, kind: ValueKind | None, wanted: Type, node: tree.Expression, reason: str, code: str = "wrong-type"
     ) -> ValueKind | None:
         """The kind if it is what is wanted; otherwise a diagnostic, and None."""
         if kind is None or kind.type is wanted:

@@ -59,13 +59,8 @@ class Opening(Shape):
 
     def commitment(self, asked: AskedRound) -> str:
         """The commitment in the messages of a round."""
-        claim = [
-            "blindlabel questions 1",
-            self.study,
-            self.owner,
-            asked.round,
-            [[one.record, one.question] for one in asked.questions],
-        ]
+        questions = [[one.record, one.question] for one in asked.questions]
+        claim = ["blindlabel questions 1", self.study, self.owner, asked.round, questions]
         salt = bytes.fromhex(asked.salt)
         return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from blindlabel.engines.registry import rules_named
-from blindlabel.envelope.identity import POINT_BYTES, PublicIdentity
+from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.envelope.stream import sealed_size
 from blindlabel.parties.accounting import exposure_of, of_engine
 from blindlabel.parties.joining import own_identity
@@ -22,7 +22,7 @@ from blindlabel.protocol.account import choices
 from blindlabel.protocol.blocking import Extent
 from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.letters import Letters
+from blindlabel.protocol.letters import Letters, coordinator_of
 from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.protocol.shape import COORDINATOR
@@ -132,9 +132,7 @@ class Preview:
         *,
         made: bool = False,
     ) -> Departure:
-        letters = Letters(
-            state.study, own_identity(self.store), PublicIdentity.from_bytes(bytes.fromhex(state.coordinator_key))
-        )
+        letters = Letters(state.study, own_identity(self.store), coordinator_of(state))
         receiver = about if kind in messages.TO_OWNERS else COORDINATOR
         asked = "owner whose records are asked" if kind == "answers" else "owner that asks"
         said, sizes = dict(declared(messages.KINDS[kind])), self._sizes(state, about)

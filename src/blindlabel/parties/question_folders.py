@@ -76,13 +76,8 @@ def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iter
         folder.mkdir(parents=True, exist_ok=True)
         write_csv(folder / "questions.csv", COLUMNS, rows)
         (folder / "agreement.toml").write_text(to_text(agreement), encoding="utf-8")
-        about = {
-            "format": FORMAT,
-            "version": VERSION,
-            "study": agreement.name,
-            "agreement": agreement.hash,
-            "owner": owner,
-        }
+        study = {"study": agreement.name, "agreement": agreement.hash, "owner": owner}
+        about = {"format": FORMAT, "version": VERSION, **study}
         (folder / "about.json").write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutsideError(f"{folder} cannot be written: {error.strerror or error}.") from error

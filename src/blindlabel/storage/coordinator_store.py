@@ -277,9 +277,8 @@ class CoordinatorStore:
     def ahead(self, study: str) -> set[str]:
         """The owners for which that was noted."""
         known = tables.heard.c
-        return {
-            row.owner for row in self.database.rows(sa.select(known.owner).where(known.study == study, known.ahead))
-        }
+        theirs = sa.select(known.owner).where(known.study == study, known.ahead)
+        return {row.owner for row in self.database.rows(theirs)}
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.

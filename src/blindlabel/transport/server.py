@@ -102,9 +102,8 @@ class _Server:
         request.state.owner, request.state.study = owner, study[:12]
         name, *before = request.headers.get("Blindlabel-Life", "")[:_LIVES].split() or [""]
         if name:
-            await run_in_threadpool(
-                self.coordinator.check_life, study, owner, Life(name=name[:64], before=tuple(before))
-            )
+            life = Life(name=name[:64], before=tuple(before))
+            await run_in_threadpool(self.coordinator.check_life, study, owner, life)
         return owner
 
     def wake(self) -> None:
