@@ -50,9 +50,8 @@ class Builder:
             return known
         self._atoms += isinstance(node, Atom)
         if self._atoms > self.limits.predicates:
-            message = (
-                f"The question comes to more than {self.limits.predicates} predicates once its variables are filled in."
-            )
+            most = f"{self.limits.predicates} predicates once its variables are filled in"
+            message = f"The question comes to more than {most}."
             raise FormulaTooLarge("too-many-predicates", message, "Ask for fewer things.")
         if len(self._nodes) >= self.limits.predicates * _NODES_PER_PREDICATE:
             message = "The question becomes too large once its variables are filled in."
@@ -124,9 +123,8 @@ class Builder:
         """`chosen` where the condition holds, else `other`."""
         if chosen is other:
             return chosen
-        return self.disjunction(
-            [self.conjunction([condition, chosen]), self.conjunction([self.negation(condition), other])]
-        )
+        opposite = self.negation(condition)
+        return self.disjunction([self.conjunction([condition, chosen]), self.conjunction([opposite, other])])
 
     def count(
         self,

@@ -98,9 +98,8 @@ class _Check:
         for variable in [*past, *self.variables.values()]:
             if not variable.read and variable.assigned is not None:
                 message = f"${variable.assigned.name} is set here, but never used after."
-                self.warning(
-                    "unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement."
-                )
+                hint = "Use it, or remove the statement."
+                self.warning("unused-variable", message, variable.assigned.name_span, hint)
 
     # -- expressions: None means that an error has been reported already
 
@@ -201,15 +200,14 @@ class _Check:
             self.expect(kind, one.type, argument, f"{one.name} of {function.signature} is a {one.type.value}")
             for kind, one, argument in zip(kinds, function.parameters, node.arguments)
         ]
-        if any(kind is None for kind in checked) or not self.clear_arguments(
-            function, node, [kind for kind in checked if kind]
-        ):
+        known = [kind for kind in checked if kind]
+        if len(known) < len(checked) or not self.clear_arguments(function, node, known):
             return None
         if function.name in ("lower", "upper"):
             given = kinds[0]
             assert given is not None
             return ValueKind(given.type, frozenset(cased(leaf, function.name) for leaf in given.leaves))
-        self.arguments(function, node, [kind for kind in checked if kind])
+        self.arguments(function, node, known)
         return ValueKind(function.result)
 
     def choose(self, node: tree.Call, kinds: list[ValueKind | None]) -> ValueKind | None:
@@ -235,10 +233,8 @@ class _Check:
             if not parameter.clear:
                 continue
             if parameter.type is Type.TEXT and any(isinstance(leaf, View) for leaf in kind.leaves):
-                message = (
-                    f"{parameter.name} of {function.signature} must not come from the other record, which you cannot"
-                    " see."
-                )
+                never = "must not come from the other record, which you cannot see."
+                message = f"{parameter.name} of {function.signature} {never}"
                 hint = "Write it as a text in double quotes; the other record is the text that is searched."
                 self.error("needle-from-record", message, argument.span, hint)
                 good = False
@@ -343,13 +339,11 @@ def _forms(recipe: NeedleRecipe, view: View, needle: str, use: NeedleUse) -> fro
 def _with_needles(node: tree.Expression, needles: Mapping[tuple[int, int], str]) -> tree.Expression:
     """The expression with the needles as they are looked for."""
     if isinstance(node, tree.Call):
-        arguments = tuple(
-            tree.Text(needles[id(node), place], span=one.span)
-            if (id(node), place) in needles
-            else _with_needles(one, needles)
-            for place, one in enumerate(node.arguments)
-        )
-        return replace(node, arguments=arguments)
+        arguments = [_with_needles(one, needles) for one in node.arguments]
+        for place, one in enumerate(node.arguments):
+            if (id(node), place) in needles:
+                arguments[place] = tree.Text(needles[id(node), place], span=one.span)
+        return replace(node, arguments=tuple(arguments))
     if isinstance(node, tree.Operation):
         return replace(node, operands=tuple(_with_needles(one, needles) for one in node.operands))
     if isinstance(node, tree.Not):

@@ -131,9 +131,8 @@ def _edited_bound(longest: int, distance: int) -> int:
         worth = {n: _edits_of_length(n, distance) for n in range(1, words.SIMILAR_WORD_LENGTH + 1)}
         # A word takes its length and one separator; the last separator is not needed.
         for room in range(1, longest + 2):
-            best[room] = max(
-                [best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
-            )
+            ends = [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
+            best[room] = max([best[room - 1], *ends])
         _EDITED_BOUNDS[key] = best[longest + 1]
     return _EDITED_BOUNDS[key]
 
@@ -257,10 +256,8 @@ def near(value: int) -> tuple[int, int]:
     """The first and the last number that are not far from this one, in hundredths."""
     band, beyond = _band(value), words.NUMBER_BOUND * 10**words.NUMBER_DECIMALS
     first, after = band - NEAR_BANDS, band + NEAR_BANDS + 1
-    return (
-        _BAND_STARTS[first] if first > 0 else -beyond,
-        (_BAND_STARTS[after] if after < len(_BAND_STARTS) else beyond) - 1,
-    )
+    low, high = _BAND_STARTS[max(0, first)], (*_BAND_STARTS, beyond)[min(after, len(_BAND_STARTS))]
+    return low if first > 0 else -beyond, high - 1
 
 
 def _bands_far_from(text: str) -> frozenset[str]:

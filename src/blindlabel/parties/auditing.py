@@ -99,9 +99,8 @@ def _salt(store: Store, identity: Identity, round: int) -> bytes:
     commits to the same questions in the same words. Nobody else can tell it from a random one.
     """
     about = canonical([store.state().study, store.name, round])
-    return hashlib.blake2b(
-        about, key=identity.envelope_secret, digest_size=SALT_BYTES, person=b"bl-asked-salt"
-    ).digest()
+    secret = identity.envelope_secret
+    return hashlib.blake2b(about, key=secret, digest_size=SALT_BYTES, person=b"bl-asked-salt").digest()
 
 
 @dataclass(frozen=True)

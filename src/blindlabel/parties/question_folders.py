@@ -115,10 +115,8 @@ def _listed(folder: Path) -> Iterator[SavedQuestion]:
             if folder.resolve() not in path.resolve().parents:
                 raise ValueError(f"{row['file']} lies outside the folder")
             saved = datetime.fromisoformat(row["saved"]).timestamp() if row["saved"] else None
-            text = question_text(path)
-            yield SavedQuestion(
-                int(row["round"]), int(row["position"]), row["id"], text, row["source"], row["author"], saved
-            )
+            number, position, source, author = int(row["round"]), int(row["position"]), row["source"], row["author"]
+            yield SavedQuestion(number, position, row["id"], question_text(path), source, author, saved)
 
 
 def files_of_round(folder: Path, round: int) -> dict[str, Path]:

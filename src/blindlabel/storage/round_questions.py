@@ -194,16 +194,8 @@ class RoundQuestions(ABC):
 def progress_of(agreement: Agreement, state: owner.OwnerState, tasks: Sequence[Task]) -> RoundProgress:
     """Where an owner stands with these tasks of its round."""
     count = Counter(task.state for task in tasks)
-    return RoundProgress(
-        state.round,
-        agreement.rounds,
-        len(tasks),
-        count["open"],
-        count["draft"],
-        count["saved"],
-        bool(state.rounds) and state.rounds[-1].handed_in,
-        state.truth is not None,
-    )
+    counts, handed_in = (count["open"], count["draft"], count["saved"]), any(one.handed_in for one in state.rounds[-1:])
+    return RoundProgress(state.round, agreement.rounds, len(tasks), *counts, handed_in, state.truth is not None)
 
 
 def unchanged(

@@ -49,8 +49,7 @@ log = logging.getLogger("blindlabel.server")
 
 _STATUS = {
     "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
-    "early": 425, "life": 409,
-    "content": 422, "refused": 400,
+    "early": 425, "life": 409, "content": 422, "refused": 400,
 }  # fmt: skip
 
 _LIVES = 1000
