@@ -40,9 +40,8 @@ def owner_audit(
         if to.exists():
             raise InputError(f"{to} already exists.")
         opening = opening_of(workspace, own_identity(workspace))
-        to.write_text(
-            json_.dumps(opening.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-        )
+        text = json_.dumps(opening.model_dump(mode="json"), ensure_ascii=False, indent=1)
+        to.write_text(text + "\n", encoding="utf-8")
         say("This file holds your questions in clear. Give it to whoever may see them, and to nobody else.")
         result(str(to))
         return

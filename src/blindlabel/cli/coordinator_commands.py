@@ -10,22 +10,11 @@ from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
 from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.output import (
-    JsonFlag,
-    answer,
-    log_happened,
-    log_to_stderr,
-    result,
-    result_json,
-    say,
-    sure,
-    with_noun,
-)
+from blindlabel.cli.output import JsonFlag, answer, group, log_happened, log_to_stderr, result, say, sure, with_noun
 from blindlabel.cli.stores import (
     DatabaseAddress,
     Home,
@@ -46,9 +35,7 @@ if TYPE_CHECKING:
     from blindlabel.parties.study import StudyStanding
     from blindlabel.protocol.agreement import Agreement
 
-app = typer.Typer(
-    name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
-)
+app = group("coordinator", "Run studies: agreements, invitations, the server, results.")
 
 app.command("audit")(coordinator_audit)
 app.command("rekey")(coordinator_rekey)
@@ -141,18 +128,13 @@ def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag 
 
     agreement = read_agreement(file)
     account, costs = account_of(agreement), costs_of(agreement)
-    if json:
-        named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
-        notes = list(advice(agreement, datetime.date.today()))
-        result_json(named | {"costs": asdict(costs), "account": account.to_json(), "notes": notes})
-        return
-    result(agreement.hash)
-    say("costs of the study:")
-    for line in costs.lines():
-        say(f"  {line}")
-    for line in account.lines():
-        say(line)
-    _say_advice(agreement)
+    named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
+    document = named | {"costs": asdict(costs), "account": account.to_json()}
+    answer(json, document | {"notes": list(advice(agreement, datetime.date.today()))}, [agreement.hash])
+    if not json:
+        for line in ("costs of the study:", *(f"  {line}" for line in costs.lines()), *account.lines()):
+            say(line)
+        _say_advice(agreement)
 
 
 def _say_advice(agreement: Agreement) -> None:
@@ -176,7 +158,7 @@ def compare(
     document = {"same": not differences, "differences": differences}
     answer(json, document, differences or ["The agreements are the same."])
     if differences:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @app.command("invite")

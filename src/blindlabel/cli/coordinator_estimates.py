@@ -14,27 +14,19 @@ from blindlabel.cli.output import JsonFlag, answer, result, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, coordinator_from
 from blindlabel.errors import InputError
 
-CandidatesFile = Annotated[
-    Path, Argument(help="The linkage's candidate pairs: row_a,row_b,score[,linked]; rows count from 0.")
-]
+CandidatesFile = Annotated[Path, Argument(help="The linkage's list: row_a,row_b,score[,linked]; rows count from 0.")]
 Enriched = Annotated[str, Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")]
 CandidatesOption = Annotated[
-    Path | None,
-    Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
+    Path | None, Option(help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0.")
 ]
 Threshold = Annotated[
-    float | None,
-    Option("--threshold", help="The score from which pairs are linked, if the list has no column `linked`."),
+    float | None, Option(help="The score from which pairs are linked, if no column `linked` says so.")
 ]
 TableRows = Annotated[
-    tuple[int, int] | None, Option("--rows", help="Rows of the linkage's tables: the first owner's, then the second's.")
+    tuple[int, int] | None, Option(help="Rows of the linkage's tables: the first owner's, then the second's.")
 ]
-Checked = Annotated[
-    int, Option("--checked", min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")
-]
-Estimates = Annotated[
-    bool, Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
-]
+Checked = Annotated[int, Option(min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")]
+Estimates = Annotated[bool, Option("--estimates", help="Draw rows uniformly instead, and estimate from them.")]
 
 
 def agreed_sampling(
@@ -116,14 +108,12 @@ def plan(
         except InputError as error:
             row["cannot_be"] = str(error)
         table.append(row)
-    shown = [
-        [
-            f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}"
-            for one in (row.get(name, "–") for row in table)
-        ]
-        for name in _PLANNED
-    ]
-    answer(json, table, (f"{words:38}" + "".join(cells) for words, cells in zip(_PLANNED.values(), shown)))
+
+    def cell(one: object) -> str:
+        return f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}"
+
+    lines = {words: "".join(cell(row.get(name, "–")) for row in table) for name, words in _PLANNED.items()}
+    answer(json, table, (f"{words:38}{cells}" for words, cells in lines.items()))
     for row in table:
         if row["cannot_be"]:
             say(f"{row['sampling']}: {row['cannot_be']}")

@@ -103,15 +103,11 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
     with _until_told_to_end(), contextlib.ExitStack() as stack:
-        folder = (
-            keep.resolve()
-            if keep
-            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
-        )
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
         port = free_port()
         say("Making two tables, keys and encrypted records …")
         wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=f"http://{HOST}:{port}")
-        made = Rehearsal(folder, wanted)
+        made = Rehearsal(folder.resolve(), wanted)
         made.begin()
         for workspace in made.workspaces:
             made.write_all(workspace.name, 0.5)
@@ -121,7 +117,7 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         )
         homes = {one.name: str(one.folder) for one in made.workspaces}
         apps = {name: ["owner", "annotate", "--at", at, "--no-browser", "--run"] for name, at in homes.items()}
-        serve_all(folder, apps, port, browser=browser)
+        serve_all(folder.resolve(), apps, port, browser=browser)
 
 
 def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, browser: bool) -> None:

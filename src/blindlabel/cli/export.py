@@ -114,9 +114,8 @@ def _written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: 
 def _content(truth: AgreedTruth) -> str:
     """What an export holds."""
     matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
-    named = "; ".join(
-        f"records of {name} by {'id and place' if ids is not None else 'place'} in the sample" for name, ids in sides
-    )
+    by = [(name, "place" if ids is None else "id and place") for name, ids in sides]
+    named = "; ".join(f"records of {name} by {what} in the sample" for name, what in by)
     if truth.only_matches:
         return f"{matches:,} matches ({named}; places count from 0)."
     return (

@@ -57,9 +57,8 @@ def language(
     chosen = [FUNCTIONS[function]] if function else list(FUNCTIONS.values())
     if json:
         told = ("name", "signature", "summary", "details", "example")
-        result_json(
-            {"functions": [{n: getattr(one, n) for n in told} | {"result": one.result.value} for one in chosen]}
-        )
+        shown = [{n: getattr(one, n) for n in told} | {"result": one.result.value} for one in chosen]
+        result_json({"functions": shown})
         return
     if function:
         one = chosen[0]

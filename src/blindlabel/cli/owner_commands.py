@@ -20,6 +20,7 @@ from blindlabel.cli.output import (
     AS_LOG,
     JsonFlag,
     answer,
+    group,
     is_meant,
     log_happened,
     log_to_stderr,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import Reaching
 
-app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run.", no_args_is_help=True)
+app = group("owner", "Take part in a study: join, verify, annotate, run.")
 app.add_typer(accounts_app)
 app.add_typer(log_app)
 app.add_typer(questions_app)
@@ -249,38 +250,29 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     from blindlabel.protocol.agreement import is_overdue
 
     workspace = workspace_at(at)
-    progress, activity = workspace.progress(), workspace.activity()
-    steps = steps_of(workspace)
+    progress, activity, steps = workspace.progress(), workspace.activity(), steps_of(workspace)
+    overdue = is_overdue(workspace.agreement, datetime.date.today()) and not progress.over
     if json:
         document = asdict(progress) | {
             "study": workspace.agreement.name,
             "owner": workspace.name,
             "deadline": workspace.agreement.deadline or None,
-            "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
+            "overdue": overdue,
             "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
             "running": workspace.is_running,
             "unsent": len(workspace.unsent()),
-            "activity": None
-            if activity is None
-            else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
+            "activity": activity and {name: getattr(activity, name) for name in ("phase", "share", "sentence")},
         }
         result_json(document)
         return
-    result(
-        f"{workspace.name} in {workspace.agreement.name}: "
-        + ("over" if progress.over else f"round {progress.round} of {progress.rounds}")
-    )
+    stands = "over" if progress.over else f"round {progress.round} of {progress.rounds}"
+    result(f"{workspace.name} in {workspace.agreement.name}: {stands}")
     if progress.asked and not progress.over:
-        result(
-            f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open"
-            + (", handed in" if progress.handed_in else "")
-        )
+        fixed = ", handed in" if progress.handed_in else ""
+        result(f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open{fixed}")
     if workspace.agreement.deadline and not progress.over:
-        result(
-            f"  to be done by {workspace.agreement.deadline}"
-            + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
-        )
+        result(f"  to be done by {workspace.agreement.deadline}{', which has passed' if overdue else ''}")
     for step in steps:
         result(f"  {step.sentence}")
     if activity is not None and 0 < activity.share < 1 and workspace.is_running:
@@ -336,15 +328,9 @@ def annotate(
 
 
 QuestionFolder = Annotated[
-    Path | None,
-    Option(
-        "--questions",
-        help="Folder of .question files, named by record id or position (from 0); later rounds in round-2/ and so on.",
-    ),
+    Path | None, Option(help="Folder of .question files, named by id or position (from 0); later rounds in round-2/, …")
 ]
-Cluster = Annotated[
-    str, Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")
-]
+Cluster = Annotated[str, Option(help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")]
 
 
 def _source(questions: Path | None, look: Look, *, auto: bool, replace: bool) -> QuestionSource | None:

@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
 
 ColumnOption = Annotated[
-    list[str] | None,
-    Option(
-        "--column",
-        help="attribute=column if your column has another name; attribute= if the table has none. Repeatable.",
-    ),
+    list[str] | None, Option(help="attribute=column, or attribute= if your table has no such column. Repeatable.")
 ]
-Delimiter = Annotated[
-    str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: detected.")
-]
+Delimiter = Annotated[str | None, Option(help="What separates values: one character, or tab. Default: detected.")]
 
 
 def columns_given(column: list[str] | None) -> dict[str, str] | None:

@@ -10,10 +10,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, answer, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, group, result, result_json, say
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 
 RoundOption = Annotated[int | None, Option("--round", min=1, help="Only this round. Default: all rounds.")]
 
-questions_app = typer.Typer(
-    name="questions", help="List, export and import your questions, round by round.", no_args_is_help=True
-)
+questions_app = group("questions", "List, export and import your questions, round by round.")
 
 
 @questions_app.command("list")
@@ -117,9 +114,7 @@ def import_(
         say(f"Files about no record of this round: {', '.join(taken.unknown)}.")
 
 
-log_app = typer.Typer(
-    name="log", help="What people did in the web app, for studies of annotation.", no_args_is_help=True
-)
+log_app = group("log", "What people did in the web app, for studies of annotation.")
 
 
 def _visits(workspace: Workspace) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from blindlabel.language.suggestions import Suggester, Suggestion
     from blindlabel.records.preparation import Recipe
 
-Matching = Annotated[
-    float | None,
-    Option("--matching", help="The share of all pairs that you expect to match. Default: one match for each row."),
-]
-
 
 def suggest(
     records: Annotated[Path, Argument(help="Your own table: CSV, JSON lines or Parquet.")],
@@ -39,7 +35,9 @@ def suggest(
     criteria: Annotated[
         str, Option(help="The agreed criteria: if they speak of one person, other members of a household do not match.")
     ] = "",
-    matching: Matching = None,
+    matching: Annotated[
+        float | None, Option(help="The share of all pairs that match. Default: one for each row.")
+    ] = None,
     variants: Annotated[
         bool, Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
     ] = False,
@@ -63,9 +61,8 @@ def suggest(
     suggester = _suggester(rows, table.attributes, recipe, criteria, matching)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     own = None if question is None else _read(question, suggester, recipe, len(positions))
-    found = [
-        {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, own, variants)} for row in positions
-    ]
+    judged = partial(_judged, suggester, ids=table.ids, round=round, question=own, variants=variants)
+    found = [{"id": table.ids[row], **judged(rows[row])} for row in positions]
     document = {"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found}
     answer(json, document, ["\n\n".join("\n".join(_lines(one)) for one in found)])
     say(Level().sentence)

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.records.preparation import Recipe
 
-PrepareOption = Annotated[
-    str, Option("--prepare", help="Text preparation, separated by commas, for example nfkc,lower.")
-]
+PrepareOption = Annotated[str, Option(help="Text preparation, separated by commas, for example nfkc,lower.")]
 Attributes = Annotated[str | None, Option(help="The attributes of the records, separated by commas. Default: all.")]
 AgreementFile = Annotated[Path | None, Option(help="An agreement, or an invitation. Default: a default agreement.")]
 TypeOption = Annotated[

@@ -254,9 +254,8 @@ def _py_entitymatching(truth: AgreedTruth, path: Path) -> None:
 
 @_format("rltk", ".csv", "Ground truth of RLTK: id1, id2, label (True or False).", needs_labels=True)
 def _rltk(truth: AgreedTruth, path: Path) -> None:
-    write_csv(
-        path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
-    )
+    rows = ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
+    write_csv(path, ("id1", "id2", "label"), rows)
 
 
 @_format("pyjedai", ".csv", "Ground truth of pyJedAI: D1|D2, matches only.")

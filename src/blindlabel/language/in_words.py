@@ -99,10 +99,7 @@ def sentence_of(chain: Chain, record: Record | None = None) -> str:
             how_many = _how_many([points[place] for place in rest], needed)
             named = ", ".join(said[place] for place in rest)
             yes += f"{', and ' if must else ''}enough of these {len(rest)} ({how_many}): {named}"
-    below = [
-        " or ".join(asked_in_words(Condition((term,)), record) for term in terms)
-        for terms in (chain.exclusions, chain.unless)
-    ]
+    below = [asked_in_words(Condition(terms), record) for terms in (chain.exclusions, chain.unless)]
     no = f"; not if it has {below[0]}" if below[0] else ""
     return f"{yes}{no}{f', unless it has {below[1]}' if below[1] else ''}."
 

@@ -330,10 +330,8 @@ class CoordinatorParty:
         state = self.load(study).state
         if not state.samples:
             raise InputError("The study has no labels yet: its samples have not been drawn.")
-        found = self._labels(study, state)
-        return {
-            pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings if key_of(*pairing) in found
-        }
+        found, pairings = self._labels(study, state), self.agreement(study).pairings
+        return {pairing: found[key_of(*pairing)] for pairing in pairings if key_of(*pairing) in found}
 
     # Keys
 

@@ -76,13 +76,8 @@ def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iter
         folder.mkdir(parents=True, exist_ok=True)
         write_csv(folder / "questions.csv", COLUMNS, rows)
         (folder / "agreement.toml").write_text(to_text(agreement), encoding="utf-8")
-        about = {
-            "format": FORMAT,
-            "version": VERSION,
-            "study": agreement.name,
-            "agreement": agreement.hash,
-            "owner": owner,
-        }
+        study = {"study": agreement.name, "agreement": agreement.hash, "owner": owner}
+        about = {"format": FORMAT, "version": VERSION, **study}
         (folder / "about.json").write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutsideError(f"{folder} cannot be written: {error.strerror or error}.") from error
@@ -120,10 +115,8 @@ def _listed(folder: Path) -> Iterator[SavedQuestion]:
             if folder.resolve() not in path.resolve().parents:
                 raise ValueError(f"{row['file']} lies outside the folder")
             saved = datetime.fromisoformat(row["saved"]).timestamp() if row["saved"] else None
-            text = question_text(path)
-            yield SavedQuestion(
-                int(row["round"]), int(row["position"]), row["id"], text, row["source"], row["author"], saved
-            )
+            number, position, source, author = int(row["round"]), int(row["position"]), row["source"], row["author"]
+            yield SavedQuestion(number, position, row["id"], question_text(path), source, author, saved)
 
 
 def files_of_round(folder: Path, round: int) -> dict[str, Path]:

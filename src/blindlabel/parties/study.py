@@ -168,9 +168,8 @@ def _round_standing(state: StudyState, number: int) -> RoundStanding:
 def _parts(coordinator: CoordinatorParty, study: str) -> dict[str, SampleStanding]:
     state, found = coordinator.load(study).state, {}
     for (first, second), labels in coordinator.labels(study).items():
-        uniform = np.logical_and.outer(
-            *(np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
-        )
+        drawn = (np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
+        uniform = np.logical_and.outer(*drawn)
         common = state.partners[key_of(first, second)]
         found[key_of(first, second)] = SampleStanding(common, _part(labels, uniform), _part(labels, ~uniform))
     return found

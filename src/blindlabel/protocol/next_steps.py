@@ -128,10 +128,9 @@ def of_owner(
         return [NextStep("you", "join", "This workspace has not joined yet: run `blindlabel owner join`.")]
     if state.sample is not None and not kept:
         return [NextStep("machine", "keep", KEEP)]
-    own = list(_of_person(state, saved))
-    own += [
-        NextStep("machine", one.kind, _WORK[one.kind].format(peer=one.peer)) for one in owner.work(agreement, state)
-    ]
+    todo = owner.work(agreement, state)
+    own = [*_of_person(state, saved)]
+    own += [NextStep("machine", one.kind, _WORK[one.kind].format(peer=one.peer)) for one in todo]
     if unsent:
         own.append(NextStep("machine", "send", SEND))
     others = _of_others(agreement, state)

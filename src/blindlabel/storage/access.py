@@ -93,11 +93,9 @@ class Access:
     def accounts(self) -> dict[str, int]:
         """Every account, and how many sessions it has now."""
         joined = sa.and_(tables.browser.c.name == tables.account.c.name, tables.browser.c.until > time.time())
-        counted = sa.select(tables.account.c.name, sa.func.count(tables.browser.c.browser)).outerjoin(
-            tables.browser, joined
-        )
-        rows = self._database.rows(counted.group_by(tables.account.c.name).order_by(tables.account.c.name))
-        return {row[0]: row[1] for row in rows}
+        name = tables.account.c.name
+        counted = sa.select(name, sa.func.count(tables.browser.c.browser)).outerjoin(tables.browser, joined)
+        return {row[0]: row[1] for row in self._database.rows(counted.group_by(name).order_by(name))}
 
     def set_password(self, name: str, password: str) -> str:
         """Make an account, or give it a new password, which ends its sessions; returns the name as it is kept."""

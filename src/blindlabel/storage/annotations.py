@@ -244,9 +244,8 @@ def questions_asked(workspace: Workspace) -> list[SavedQuestion]:
         own, key = records[row.record], (counted[row.round], row.record)
         if key in found and found[key].text == row.question:
             continue  # carried over from the void round, which says who wrote it, and when
-        found[key] = SavedQuestion(
-            key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated
-        )
+        source, author = row.source or "", row.author or ""
+        found[key] = SavedQuestion(key[0], own.position, own.id, row.question, source, author, row.updated)
     return [found[key] for key in sorted(found)]
 
 

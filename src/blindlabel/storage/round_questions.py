@@ -120,9 +120,8 @@ class RoundQuestions(ABC):
         table = tables.question
         here = table.c.round == round
         with self.database.read() as connection:
-            count, latest = connection.execute(
-                sa.select(sa.func.count(), sa.func.max(table.c.updated)).where(here)
-            ).one()
+            all_of_them = sa.select(sa.func.count(), sa.func.max(table.c.updated)).where(here)
+            count, latest = connection.execute(all_of_them).one()
             rows = connection.execute(sa.select(table).where(here, table.c.updated >= since)).all()
         return list(rows), count, latest or 0.0
 
@@ -195,16 +194,8 @@ class RoundQuestions(ABC):
 def progress_of(agreement: Agreement, state: owner.OwnerState, tasks: Sequence[Task]) -> RoundProgress:
     """Where an owner stands with these tasks of its round."""
     count = Counter(task.state for task in tasks)
-    return RoundProgress(
-        state.round,
-        agreement.rounds,
-        len(tasks),
-        count["open"],
-        count["draft"],
-        count["saved"],
-        bool(state.rounds) and state.rounds[-1].handed_in,
-        state.truth is not None,
-    )
+    counts, handed_in = (count["open"], count["draft"], count["saved"]), any(one.handed_in for one in state.rounds[-1:])
+    return RoundProgress(state.round, agreement.rounds, len(tasks), *counts, handed_in, state.truth is not None)
 
 
 def unchanged(
@@ -244,9 +235,7 @@ def task_of(record: int, round: int, back: Back, written: Mapping[tuple[int, int
     question = row.question if row is not None else None
     draft = (row.draft if row is not None else None) or ""
     state: TaskState = "open" if not (draft or question) else "saved" if draft == question else "draft"
-    earlier = [
-        (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
-    ]
-    previous = tuple((number, text) for number, text in earlier if text)
+    earlier = [(number, written.get((number, record))) for number in range(1, round)]
+    previous = tuple((number, one.question) for number, one in earlier if one is not None and one.question)
     source, author = (row.source or "", row.author or "") if row is not None else ("", "")
     return Task(record, round, state, draft, question, back, previous, source, author)

@@ -49,8 +49,7 @@ log = logging.getLogger("blindlabel.server")
 
 _STATUS = {
     "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
-    "early": 425, "life": 409,
-    "content": 422, "refused": 400,
+    "early": 425, "life": 409, "content": 422, "refused": 400,
 }  # fmt: skip
 
 _LIVES = 1000
@@ -103,9 +102,8 @@ class _Server:
         request.state.owner, request.state.study = owner, study[:12]
         name, *before = request.headers.get(LIFE, "")[:_LIVES].split() or [""]
         if name:
-            await run_in_threadpool(
-                self.coordinator.check_life, study, owner, Life(name=name[:64], before=tuple(before))
-            )
+            life = Life(name=name[:64], before=tuple(before))
+            await run_in_threadpool(self.coordinator.check_life, study, owner, life)
         return owner
 
     def wake(self) -> None:

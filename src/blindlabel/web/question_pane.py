@@ -124,15 +124,8 @@ def _offered(function: Function) -> dict[str, object]:
     template = f"{function.name}({', '.join(written)})"
     place = template.find('""')
     cursor = place + 1 if place >= 0 else len(template) if "$r" in written else len(function.name) + 1
-    return {
-        "name": function.name,
-        "signature": function.signature,
-        "summary": function.summary,
-        "details": function.details,
-        "example": function.example,
-        "template": template,
-        "cursor": cursor,
-    }
+    told = ("name", "signature", "summary", "details", "example")
+    return {name: getattr(function, name) for name in told} | {"template": template, "cursor": cursor}
 
 
 def _written(event: GenericEventArguments) -> Written:
