@@ -94,11 +94,9 @@ def run_sample(
     records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
     answering: Answering = in_clear
     if engine != "plain":
-        if agreement:
-            terms = agreement.terms()
-        else:
-            wording = Wording(dataset.lowered, needle_length)
-            terms = terms_for([*records[0], *records[1]], dataset.attributes, ("is_in", "equals", "has_word"), wording)
+        wording, functions = Wording(dataset.lowered, needle_length), ("is_in", "equals", "has_word")
+        fitting = terms_for([*records[0], *records[1]], dataset.attributes, functions, wording)
+        terms = agreement.terms() if agreement else fitting
         answering = ThroughEngine(engine_named(engine), records, terms)
     return simulate(
         records,

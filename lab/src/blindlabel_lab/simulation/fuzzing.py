@@ -232,7 +232,7 @@ def fuzz_http(
             parameters = dict(case.path_parameters or {})
             if real:
                 parameters |= {name: values[0] for name, values in known.items() if name in parameters}
-            url = case.path.format(**{name: quote(str(value), safe="") or "%20" for name, value in parameters.items()})
+            url = case.path.format(**{name: _quoted(str(value)) for name, value in parameters.items()})
             query = {name: str(value) for name, value in (case.query or {}).items()} | {"wait": "0"}
             body = case.body if isinstance(case.body, (bytes, str)) else json.dumps(case.body, default=repr)
             response = client.request(
@@ -245,3 +245,7 @@ def fuzz_http(
 
         one()
     return statuses, wrong
+
+
+def _quoted(value: str) -> str:
+    return quote(value, safe="", errors="replace").replace(".", "%2E") or "%20"
