@@ -51,9 +51,7 @@ def new(
     name: Annotated[str, Option(help="What the study is called.")],
     owners: Annotated[str, Option(help="The owners' names, separated by commas.")],
     attributes: Annotated[str, Option(help="The attributes that questions may name, separated by commas.")],
-    records: Annotated[
-        int | None, Option(help="Rows of each table in the sample (50), or pairs of the candidates (200).")
-    ] = None,
+    records: Annotated[int | None, Option(help="Rows of each table (50), or pairs of the candidates (200).")] = None,
     enriched: estimating.Enriched = "",
     candidates: estimating.CandidatesOption = None,
     threshold: estimating.Threshold = None,
@@ -198,8 +196,7 @@ def reinvite(
     address: Annotated[str, Option(help="Where owners reach you: https://… or folder:/path.")] = "",
     to: Annotated[Path, Option(help="Folder for the invitation file.")] = Path(),
     lost: Annotated[
-        bool,
-        Option("--lost", help="It had joined and lost its workspace: it joins again, and its pairings start anew."),
+        bool, Option("--lost", help="It lost its workspace: it joins again, and its pairings start anew.")
     ] = False,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
@@ -246,11 +243,11 @@ def serve(
     via: Annotated[str, Option(help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None, Option(min=0, max=65535, help="Port that serves metrics for Prometheus, at /metrics.")
+        int | None, Option(min=0, max=65535, help="Port of metrics for Prometheus, at /metrics.")
     ] = None,
     metrics_host: Annotated[str, Option(help="Address that serves them.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="Address or network of a trusted proxy.")
+        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="A trusted proxy, or its network.")
     ] = None,
     limit: Annotated[list[str] | None, Option(help="name=value: change a limit of the server.")] = None,
     database: DatabaseAddress = None,

@@ -17,14 +17,10 @@ from blindlabel.errors import InputError
 CandidatesFile = Annotated[Path, Argument(help="The linkage's list: row_a,row_b,score[,linked]; rows count from 0.")]
 Enriched = Annotated[str, Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")]
 CandidatesOption = Annotated[
-    Path | None, Option(help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0.")
+    Path | None, Option(help="Label pairs of a list: row_a,row_b,score[,linked], rows from 0.")
 ]
-Threshold = Annotated[
-    float | None, Option(help="The score from which pairs are linked, if no column `linked` says so.")
-]
-TableRows = Annotated[
-    tuple[int, int] | None, Option(help="Rows of the linkage's tables: the first owner's, then the second's.")
-]
+Threshold = Annotated[float | None, Option(help="The score from which pairs are linked, without a column `linked`.")]
+TableRows = Annotated[tuple[int, int] | None, Option(help="Rows of the first owner's table, then of the second's.")]
 Checked = Annotated[int, Option(min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")]
 Estimates = Annotated[bool, Option("--estimates", help="Draw rows uniformly instead, and estimate from them.")]
 
@@ -163,6 +159,5 @@ def checked(
     """
     for path in coordinator_from(at, database).checked_pairs(study, candidates, to=to):
         result(str(path))
-    say(
-        "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."
-    )
+    say("Hand each to its owner, for `blindlabel owner checked`.")
+    say("`coordinator estimate --checked` takes both filled in.")

@@ -26,15 +26,13 @@ from blindlabel.errors import InputError
 def demo(
     *,
     records: Annotated[int, Option(min=2, max=5000, help="Records of each owner in the sample.")] = 64,
-    engine: Annotated[
-        str, Option(help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
-    ] = "packed",
+    engine: Annotated[str, Option(help="packed, plain (without encryption), or gates (names only; slow).")] = "packed",
     rounds: Annotated[int, Option(min=1, max=10, help="Rounds at most.")] = 3,
     seed: Annotated[int, Option(help="The same seed gives the same tables.")] = 1,
     workers: Annotated[int, Option(min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
     keep: Annotated[Path | None, Option(help="Folder to keep all files of all parties in.")] = None,
     web: Annotated[
-        bool, Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")
+        bool, Option("--web", help="Click through it instead: all pages in the browser, half annotated.")
     ] = False,
     no_browser: Annotated[bool, Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
@@ -111,10 +109,8 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
         made.begin()
         for workspace in made.workspaces:
             made.write_all(workspace.name, 0.5)
-        say(
-            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
-            " Ctrl-C."
-        )
+        say("Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page.")
+        say("Stop with Ctrl-C.")
         homes = {one.name: str(one.folder) for one in made.workspaces}
         apps = {name: ["owner", "annotate", "--at", at, "--no-browser", "--run"] for name, at in homes.items()}
         serve_all(folder.resolve(), apps, port, browser=browser)

@@ -362,9 +362,6 @@ def _report(
 
 def _phases(coordinator: CoordinatorParty, study: str, began: float) -> dict[str, float]:
     """Seconds by phase, from the times at which the coordinator's messages were made and the owners' came."""
-    phases: dict[str, float] = {}
-    last = began
-    for name, at in coordinator.store.milestones(study):
-        phases[name] = round(at - last, 3)
-        last = at
-    return phases
+    reached = coordinator.store.milestones(study)
+    before = [began, *(at for _, at in reached)]
+    return {name: round(at - last, 3) for (name, at), last in zip(reached, before)}

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def export(
     folder: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder.")],
     *,
-    study: Annotated[
-        str, Option(help="Of a coordinator with several: the study's name, or the beginning of its hash.")
-    ] = "",
+    study: Annotated[str, Option(help="Of a coordinator with several: its name, or the beginning of its hash.")] = "",
     format: Annotated[
         str,
         Option(
@@ -33,7 +31,7 @@ def export(
     ] = "csv",
     to: Annotated[Path, Option(help="The file or folder to write.")],
     ids: Annotated[
-        bool, Option("--ids", help="Of a workspace: only the ids of your sampled records, for `blindlabel merge`.")
+        bool, Option("--ids", help="Of a workspace: only your records' ids, for `blindlabel merge`.")
     ] = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,

@@ -199,14 +199,10 @@ def _tell_joined(workspace: Workspace) -> None:
 
 @app.command("verify")
 def verify(
-    peer: Annotated[
-        str | None, Argument(help="The owner to confirm, by the words that its person reads to you.")
-    ] = None,
+    peer: Annotated[str | None, Argument(help="The owner to confirm, whose person reads words to you.")] = None,
     *,
     at: WorkspaceFolder,
-    words: Annotated[
-        str | None, Option(help="The words you heard, for scripts. Default: you are asked for them.")
-    ] = None,
+    words: Annotated[str | None, Option(help="The words you heard, for scripts. Default: you are asked.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
@@ -289,19 +285,12 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
 def annotate(
     *,
     at: WorkspaceFolder,
-    port: Annotated[
-        int | None, Option(min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
-    ] = None,
+    port: Annotated[int | None, Option(min=0, max=65535, help="Port on 127.0.0.1. Default: as last time.")] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
     browsers: Annotated[int, Option(min=1, max=50, help="How many links to print; each lets one browser in.")] = 1,
     run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process of its own.")] = False,
     address: Annotated[
-        str,
-        Option(
-            "--serve",
-            envvar="BLINDLABEL_SERVE",
-            help="The https://… address of the proxy through which others reach it.",
-        ),
+        str, Option("--serve", envvar="BLINDLABEL_SERVE", help="The proxy's https://… address, for others to reach it.")
     ] = "",
     host: Annotated[str, Option(help="With --serve: address to listen on, or the path of a socket.")] = "127.0.0.1",
     proxy: Annotated[
@@ -350,22 +339,14 @@ def run(
     *,
     at: WorkspaceFolder,
     questions: QuestionFolder = None,
-    auto: Annotated[
-        bool, Option("--auto", help="Let the program suggest all questions that nobody has saved.")
-    ] = False,
-    replace: Annotated[
-        bool, Option("--replace", help="With --auto: also replace questions that somebody saved.")
-    ] = False,
+    auto: Annotated[bool, Option("--auto", help="Suggest all questions that nobody has saved.")] = False,
+    replace: Annotated[bool, Option("--replace", help="With --auto: also those that somebody saved.")] = False,
     hand_in: Annotated[bool, Option("--hand-in", help="Hand in the round if all its questions are saved.")] = False,
-    anyway: Annotated[
-        bool, Option("--anyway", help="Also hand in what the page would show in red. That cannot be undone.")
-    ] = False,
+    anyway: Annotated[bool, Option("--anyway", help="Also hand in what the page shows in red, for good.")] = False,
     workers: Annotated[int, Option(min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Cluster = "",
     once: Annotated[bool, Option("--once", help="Do what can be done now and stop.")] = False,
-    log: Annotated[
-        bool, Option("--log", help="Make standard error a log: one JSON object per line and event.")
-    ] = False,
+    log: Annotated[bool, Option("--log", help="Make standard error a log: one JSON object per line.")] = False,
     via: Via = "",
     ca: Authority = None,
     proxy: Proxy = "",
@@ -442,9 +423,7 @@ def checked(
     *,
     at: WorkspaceFolder,
     to: Annotated[Path, Option(help="The file to write.")],
-    other: Annotated[
-        Path | None, Option("--with", help="What the other owner's `owner checked` wrote: show both side by side.")
-    ] = None,
+    other: Annotated[Path | None, Option("--with", help="What the other's `owner checked` wrote: show both.")] = None,
     yes: Unasked = False,
 ) -> None:
     """Check pairs in clear, so that an estimate has a value: first seal your records of these pairs for the other
@@ -468,9 +447,7 @@ def checked(
 
 @app.command("pilot")
 def pilot(
-    known: Annotated[
-        Path, Argument(help="Table of the other owner's records of known pairs; the id is that of your own row.")
-    ],
+    known: Annotated[Path, Argument(help="The other owner's records of known pairs; the id is that of your row.")],
     *,
     at: WorkspaceFolder,
     json: JsonFlag = False,

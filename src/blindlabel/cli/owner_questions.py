@@ -50,9 +50,7 @@ def export_questions(
     *,
     at: WorkspaceFolder,
     to: Annotated[Path, Option(help="The new folder to write.")],
-    log: Annotated[
-        bool, Option("--log/--no-log", help="Whether the annotation log goes with them, as log.csv.")
-    ] = True,
+    log: Annotated[bool, Option("--log/--no-log", help="Whether the log goes with them, as log.csv.")] = True,
     json: JsonFlag = False,
 ) -> None:
     """Write every round's questions as one folder: files to read, and questions.csv with source, author and time of
@@ -165,8 +163,7 @@ def annotators(
     *,
     at: WorkspaceFolder,
     assigned: Annotated[
-        bool,
-        Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all of them."),
+        bool, Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all.")
     ] = False,
     doubled: Annotated[float, Option(min=0.0, max=1.0, help="Share of records that two people are asked about.")] = 0.0,
     json: JsonFlag = False,

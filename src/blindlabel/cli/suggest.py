@@ -38,9 +38,7 @@ def suggest(
     matching: Annotated[
         float | None, Option(help="The share of all pairs that match. Default: one for each row.")
     ] = None,
-    variants: Annotated[
-        bool, Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
-    ] = False,
+    variants: Annotated[bool, Option("--variants", help="Also a stricter and a looser variant of each.")] = False,
     question: Annotated[
         str | None,
         Option(help="Start from this question (a file, -, or the text), written for the row that --id names."),

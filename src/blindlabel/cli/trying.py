@@ -104,13 +104,11 @@ def check(
     from blindlabel.language import render
     from blindlabel.parties.questions import check_by_default, check_question
 
-    names = attribute_list(attributes)
-    recipe = recipe_given(prepare, types)
+    names, recipe = attribute_list(attributes), recipe_given(prepare, types)
     read: Callable[[str], Question] = partial(check_by_default, attributes=names, recipe=recipe)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
-    documents = []
-    errors = 0
+    documents, errors = [], 0
     for file in files:
         source = read_source(file)
         checked = read(source)
@@ -194,10 +192,7 @@ def _brief(text: str) -> str:
 
 def explain(
     question: Annotated[
-        str,
-        Argument(
-            metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
-        ),
+        str, Argument(help="A question, a file that holds one, - for standard input; or an agreement (.toml).")
     ],
     attributes: Attributes = None,
     records: Annotated[int, Option(min=1, help="Records, and questions, of a round.")] = 50,

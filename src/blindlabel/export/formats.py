@@ -98,10 +98,8 @@ def write_ids(workspace: Workspace, path: Path) -> int:
 def archive_of(truth: AgreedTruth, format: str) -> bytes:
     """A ground truth in one format, with the discarded pairs beside it, as an archive."""
     buffer = io.BytesIO()
-    with (
-        tempfile.TemporaryDirectory(prefix="blindlabel-") as folder,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
+    archive = zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED)
+    with tempfile.TemporaryDirectory(prefix="blindlabel-") as folder, archive:
         for path in write(truth, format, Path(folder)):
             archive.write(path, path.name)
     return buffer.getvalue()

@@ -364,9 +364,8 @@ def _merged(groups: list[list[_Leaf]], table: TruthTable, *, holds: bool) -> tup
 
 
 def joined(leaves: Sequence[frozenset[V]], combinations: Iterable[int]) -> list[frozenset[V]]:
-    return [
-        frozenset().union(*(leaf for place, leaf in enumerate(leaves) if index >> place & 1)) for index in combinations
-    ]
+    chosen = ([leaf for place, leaf in enumerate(leaves) if index >> place & 1] for index in combinations)
+    return [frozenset().union(*held) for held in chosen]
 
 
 def _covering(level: TruthTable, region: TruthTable) -> list[int]:
