@@ -68,7 +68,10 @@ class View:
         if name in self.stopped:
             return set()
         store = self.owners[name].store
-        found = {step.what for step in steps_of(store) if step.who != "others"}
+        steps = steps_of(store)
+        found = {step.what for step in steps if step.who != "others"}
+        if name not in self.ahead and any(step.what == "restored" for step in steps):
+            found.add(ON_ITS_WAY)  # its next poll tells it that the coordinator has caught up
         made = [_known(wire) for _, wire in (*store.sent(), *store.unsent())]
         if self.has_news(name) or self.is_ahead(name) or any(slot not in self.state.seen for slot in made):
             found.add(ON_ITS_WAY)
