@@ -101,6 +101,8 @@ def test_body_that_the_coordinator_lost_is_handed_over_again() -> None:
     store, state = study.coordinator.party.store, study.coordinator.known()
     for records in state.rounds[-1].records.values():
         store.bodies(state.study).remove(records.blob)
+    said = {step.who: step.what for step in standing(study.coordinator.party, state.study).waiting}
+    assert said and said.keys() <= study.owners.keys() and {*said.values()} == {"again"}, "no backup has bodies"
     turns(study)
     assert judged(study, finished=True) == [] and study.coordinator.known().ended
 

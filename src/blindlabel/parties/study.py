@@ -18,7 +18,7 @@ from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_discarded, is_match
 from blindlabel.protocol.messages import EndReason
-from blindlabel.protocol.next_steps import NextStep, of_coordinator
+from blindlabel.protocol.next_steps import NextStep
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def standing(coordinator: CoordinatorParty, study: str) -> StudyStanding:
         round=state.round,
         overdue=is_overdue(agreement, datetime.date.today()) and not state.ended,
         ended=state.ended,
-        waiting=tuple(of_coordinator(agreement, state, coordinator.ahead(study, state))),
+        waiting=tuple(coordinator.next_steps(study, state)),
         owners={owner: _owner_standing(state, owner) for owner in state.owners},
         history=tuple(_round_standing(state, number) for number in range(1, state.round + 1)),
         parts=_parts(coordinator, study) if state.uniform and state.samples else {},

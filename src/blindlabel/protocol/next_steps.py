@@ -75,6 +75,7 @@ _RESTORED = (
     "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
     " restore a newer backup"
 )
+_AGAIN = "has to run again: what it sent is in no backup, and its machine sends it again"
 _OF_OWNERS = {
     "join": "has to join",
     "join again": "has to join again, with its new invitation",
@@ -192,9 +193,12 @@ def _one_of(peers: Sequence[str]) -> str:
     return f"{' or '.join(peers)} has"
 
 
-def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = ()) -> list[NextStep]:
+def of_coordinator(
+    agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = (), lost: Collection[str] = ()
+) -> list[NextStep]:
     """What has to happen next, as the coordinator sees it; empty when the study is over. `ahead`: owners that have
     messages which it has forgotten. What the others have to do is not known then: for them the study may be over.
+    `lost`: owners whose bodies are needed and gone. Nobody can use them before they have come again.
     """
     if state.ended:
         return []
@@ -202,11 +206,12 @@ def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collect
         NextStep(name, "restored", f"{name} has messages that this coordinator has forgotten: {_RESTORED}")
         for name in sorted(ahead)
     ]
+    found += [NextStep(name, "again", f"{name} {_AGAIN}") for name in sorted({*lost} - {*ahead})]
     for name in sorted(state.owners) if not found else ():
         what = _awaited(agreement, state, name)
         if what is not None:
             found.append(NextStep(name, what, f"{name} {_OF_OWNERS[what].format(round=state.round)}"))
-    own = {one.kind for one in coordinator.work(agreement, state)}
+    own = {one.kind for one in coordinator.work(agreement, state)} if not lost else ()
     does = "the coordinator {}, which its server does by itself"
     return found + [
         NextStep(COORDINATOR, kind, does.format(_OF_COORDINATOR[kind].format(round=state.round)))

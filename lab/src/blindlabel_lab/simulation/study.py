@@ -458,11 +458,13 @@ class Study:
 
     def view(self, stopped: Collection[str] = ()) -> View:
         """Everything that there is to know."""
-        state = self.coordinator.known()
+        state, party, study = self.coordinator.known(), self.coordinator.party, self.coordinator.study
         return View(
             self.plan.agreement,
             state,
             {name: one.owner for name, one in self.owners.items()},
-            self.coordinator.party.ahead(self.coordinator.study, state),
+            party.ahead(study, state),
+            {todo.kind for todo in party.todo(study)},
+            party.next_steps(study, state),
             stopped,
         )
