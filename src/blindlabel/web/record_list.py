@@ -165,4 +165,4 @@ def _weight(name: str, lengths: list[int]) -> float:
     but a long text leaves room for short ones.
     """
     usual = sorted(lengths)[9 * len(lengths) // 10]
-    return min(max(usual + 1.5, len(name) * 1.3, 5.0), 30.0)
+    return min(max(usual + 3.0, len(name) * 1.3, 5.0), 30.0)
