@@ -500,25 +500,26 @@ def test_completion_and_help(expert: Expert, context: BrowserContext) -> None:
     assert word in offered  # the words of the record complete the fields of the points view as well
 
 
-DRAWN_ANEW = """(editor) => {
+FINDINGS_GO = """(editor) => {
+  const app = getElement(Number(editor.id.slice(1)));
+  app.show(app.version, [{ start: 4, end: app.view.state.doc.length, severity: "warning", message: "Soon gone" }]);
   const word = editor.querySelector(".question-function-token"), place = word.getBoundingClientRect();
   const at = { clientX: place.x + place.width / 2, clientY: place.y + place.height / 2, bubbles: true };
   word.dispatchEvent(new MouseEvent("mousemove", at));
-  const app = getElement(Number(editor.id.slice(1)));
-  app.replace(`${app.view.state.doc.toString()} `, true, app.replaced);
+  app.show(app.version, []);
   return word.isConnected;
 }"""
-"""Points at a word, and lets the text be drawn anew before its help is there."""
+"""Points at a word, and lets its finding go before its help is there, which draws it anew."""
 
 
-def test_help_comes_though_the_text_is_drawn_anew_under_a_pointer_that_rests(
+def test_help_comes_though_a_finding_goes_from_under_a_pointer_that_rests(
     expert: Expert, context: BrowserContext
 ) -> None:
     page = open_app(context, expert.app)
     open_record(page, 11)
     write(page, 'ret is_in("smith", $r)')
     expect(page.locator(".verdict strong")).not_to_be_empty()
-    assert not page.locator(".question-editor").evaluate(DRAWN_ANEW), "the word is no longer the one pointed at"
+    assert not page.locator(".question-editor").evaluate(FINDINGS_GO), "the word is no longer the one pointed at"
     expect(page.locator(".question-help").first).to_contain_text("is_in(part, text)")
 
 
