@@ -44,6 +44,11 @@ def fresh_symmetric() -> float:
     return math.log2(math.hypot(3.2, 12**-0.5))
 
 
+def taken(ring: RingParameters, level: int) -> float:
+    """An encryption with the secret key, switched down to the level at which it is taken."""
+    return fresh_symmetric() if level == ring.data_primes else _together(fresh_symmetric(), rounding(ring))
+
+
 def plain_product(ring: RingParameters, coefficients: int) -> float:
     """What a product with a plaintext of this many uniform coefficients adds."""
     return math.log2(ring.modulus) - 0.5 * math.log2(12) + 0.5 * math.log2(coefficients)
@@ -83,9 +88,10 @@ class At(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """The plan for one ring, with the noise of the linear forms."""
+    """The plan for one ring, with the level and the noise of the linear forms."""
 
     ring: RingParameters
+    first: int
     linear: float
 
     def switched(self, level: int, bits: float) -> At:
@@ -97,7 +103,7 @@ class Levels:
     def after(self, depth: int) -> At:
         """After this many products in a row."""
         if depth == 0:
-            return At(self.ring.data_primes, self.linear)
+            return At(self.first, self.linear)
         level, bits = self.after(depth - 1)
         return self.switched(level, bits + product(self.ring) + sum_of(2))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -177,6 +177,10 @@ class Room:
         most_words = _MOST_ROTATED // (8 * 2 * ring.data_primes * ring.degree)
         made = arranged(RecordLayout.of(self.tables, ring, block), terms.records, self.forms, most_words)
         self.layout, self._columns, self.steps = made
+        for first in range(noise.MIXED, ring.data_primes + 1):  # as few primes as labels can be right with
+            self.levels = self._levels(first)
+            if self.fits:
+                break
 
     def study(self, key_id: bytes) -> Study:
         """The header of this study's parcels."""
@@ -198,17 +202,16 @@ class Room:
 
     # -- noise and error
 
-    @cached_property
-    def levels(self) -> Levels:
-        """When ciphertexts lose primes: the linear forms have the noise of a fresh ciphertext after its baby steps, a
-        product with weights and their sum.
+    def _levels(self, first: int) -> Levels:
+        """When ciphertexts lose primes, beginning with this many: the linear forms have the noise of a record's
+        ciphertext after its baby steps, a product with weights and their sum.
         """
         ring = self.ring
-        linear = noise.rotated(ring, noise.fresh_symmetric(), self.steps.babies)
+        linear = noise.rotated(ring, noise.taken(ring, first), self.steps.babies)
         linear += noise.plain_product(ring, 2 * self.layout.stride)
         linear += noise.sum_of(self.layout.chunks * self.steps.babies * self.steps.giants)
         linear += noise.sum_of(1 + self.steps.folds(self.layout))
-        return Levels(ring, linear)
+        return Levels(ring, first, linear)
 
     @property
     def last(self) -> At:
@@ -221,8 +224,9 @@ class Room:
         is asked, and a last product; V and W: products by twos.
         """
         level, bits = self.last
-        missed = At(level, bits + noise.product(self.ring) + noise.sum_of(self.shape.coefficients(self.shape.right)))
-        return [missed, *(self.levels.after((count - 1).bit_length()) for count in self.below if count)]
+        if self.shape.right:
+            bits += noise.product(self.ring) + noise.sum_of(self.shape.coefficients(self.shape.right))
+        return [At(level, bits), *(self.levels.after((count - 1).bit_length()) for count in self.below if count)]
 
     @property
     def opened_right(self) -> float:
@@ -323,7 +327,7 @@ class Room:
         made = outputs * steps.giants * (_ROTATION + _RESIDUES + summand * inner)
         aligned = group_count * self.forms * _ROTATION
         multiplied = group_count * (self.shape.products + sum(self.below) + 3) * _PRODUCT
-        scale = ring.data_primes / 5 * ring.degree / 16384
+        scale = self.levels.first / 5 * ring.degree / 16384
         return self.layout.batches(records) * scale * (rotated + made + aligned + multiplied)
 
 

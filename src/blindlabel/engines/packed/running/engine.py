@@ -74,7 +74,7 @@ class PackedEngine(PackedRules):
                 raise QuestionError(f"Question {number}: {reason}")
         opened = keys.open_public(terms, public)
         kept = FinishedAnswers(working.journal, terms, opened.study, questions) if working.journal is not None else None
-        return workers.evaluate(opened, workers.Asked(terms, public, tuple(questions)), parcels, working, kept)
+        return workers.evaluate(opened, workers.Asked(terms, (public,), tuple(questions)), parcels, working, kept)
 
     def open(self, terms: Terms, secret: bytes, parcels: Iterable[bytes], questions: int, records: int) -> Values:
         """The values of all pairs, each with its pad added."""

@@ -103,8 +103,9 @@ class OpenedBatch:
         pair, other slots hold anything.
         """
         public, room = self.public, self.public.room
-        products = multiplying.ProductTree(room, public.encryptor, public.relinearisation)
-        forms = linear.aligned(public.ring, self._columns, outputs, public.galois)
+        products = multiplying.ProductTree(room, public.encryptor, public.relinearisation, public.galois)
+        copies = self._columns.copies
+        forms = [multiplying.Node(outputs[form // copies], form % copies) for form in range(room.forms)]
         support = np.stack([plan.support for plan in self._group(group)], axis=-1).astype(np.uint64)
         count, (exclusions, unless) = room.shape.places, room.below
         made = [products.missed(forms[:count], self._columns.spread(support))]
@@ -139,7 +140,7 @@ class OpenedBatch:
 
 
 def _shape(room: Room) -> tuple[int, int, int, int]:
-    return linear.rotated_shape(room.ring, room.layout, room.steps)
+    return linear.rotated_shape(room.layout, room.steps, room.levels.first)
 
 
 def rotate(public: Public, batch: Batch, words: Residues, chunks: Iterable[int]) -> None:

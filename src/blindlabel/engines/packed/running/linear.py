@@ -17,16 +17,15 @@ the record. Records are encrypted moved by `back` places, so that no rotation go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from blindlabel.engines.packed.encoding.layout import RecordLayout
-from blindlabel.engines.packed.planning.room import QuestionColumns, Steps
+from blindlabel.engines.packed.planning.room import Steps
 from blindlabel.engines.packed.residues import Residues
-from blindlabel.engines.packed.rings import RingParameters
 from blindlabel.engines.packed.running import native, periodic
 from blindlabel.engines.packed.seal.holders import Encryptor
 from blindlabel.engines.packed.seal.ring import Cipher, Ring
@@ -43,16 +42,16 @@ def record_slots(layout: RecordLayout, steps: Steps, features: Residues) -> list
     return list(np.roll(slots, steps.back, axis=2).reshape(layout.chunks, -1))
 
 
-def rotated_shape(ring: RingParameters, layout: RecordLayout, steps: Steps) -> tuple[int, int, int, int]:
+def rotated_shape(layout: RecordLayout, steps: Steps, level: int) -> tuple[int, int, int, int]:
     """Of the words of a batch after every baby step: [baby · chunks + chunk, part, prime, position]."""
-    return steps.babies * layout.chunks, 2, ring.data_primes, ring.degree
+    return steps.babies * layout.chunks, 2, level, layout.degree
 
 
 def rotate(ring: Ring, steps: Steps, ciphers: Iterable[tuple[int, Cipher]], keys: Any, words: Residues) -> None:
-    """The words of some ciphertexts of a batch, which are numbered, after every baby step."""
+    """The words of some ciphertexts of a batch, which are numbered, after every baby step, at the level of `words`."""
     chunks = words.shape[0] // steps.babies
     for chunk, cipher in ciphers:
-        moved = cipher
+        moved = ring.switched(cipher, words.shape[2])
         for baby in range(steps.babies):
             if baby:
                 moved = ring.automorphism(moved, ring.rotation(1), keys)
@@ -68,7 +67,7 @@ def products(
     ring = encryptor.ring
     most = _MOST_SUMS_BY_NUMPY if native.kernel() is None else _MOST_SUMS
     together = max(1, most // (steps.giants * batch[0].nbytes))
-    zero, stream = encryptor.zero(), iter(weights)
+    zero, stream = encryptor.zero(batch.shape[2]), iter(weights)
     while some := list(islice(stream, together)):
         patterns = _diagonals(layout, steps, layout.in_chunks(np.stack(some)))
         sums = periodic.sums(ring, layout, patterns.reshape(-1, batch.shape[0], layout.stride), batch)
@@ -115,17 +114,3 @@ def _folded(ring: Ring, layout: RecordLayout, steps: Steps, total: Cipher, keys:
     for _ in range(steps.folds(layout)):
         folded = ring.add(ring.automorphism(folded, ring.rotation(steps.width), keys), total)
     return folded
-
-
-def aligned(ring: Ring, columns: QuestionColumns, outputs: Sequence[Cipher], keys: Any) -> list[Cipher]:
-    """Every form as a ciphertext of its own, in the columns of the first copy: forms that share a ciphertext are
-    brought there by rotations by one place. Other columns hold anything.
-    """
-    found: list[Cipher] = []
-    for output in outputs:
-        moved = output
-        for copy in range(columns.copies):
-            if copy:
-                moved = ring.automorphism(moved, ring.rotation(1), keys)
-            found.append(moved)
-    return found[: columns.forms]

@@ -2,12 +2,17 @@
 
 Every step is taken for every question. A sum of products is switched down and relinearised once. What a question asks
 for (S of `shape`) is the same for all records, so Σ S·A is a product of matrices on words (`periodic`).
+
+With few questions, places share a ciphertext, each in a column of its own. x·y, y two columns on, is then a product
+with the ciphertext moved by two, and has this product for all other pairs of places that are two apart: classes of one
+size are multiplied at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,9 +27,10 @@ from blindlabel.engines.packed.seal.ring import Cipher, Ring
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A ciphertext, and how many products in a row made it."""
+    """A value in a ciphertext: in which of a question's columns, and how many products in a row made it."""
 
     cipher: Cipher
+    column: int = 0
     depth: int = 0
 
 
@@ -40,19 +46,21 @@ class ProductTree:
     encryptor: Encryptor
     keys: Any
     """Relinearisation keys."""
+    galois: Any
+    _made: dict[Any, Any] = field(default_factory=dict)
+    """What was made from the same ciphertexts before."""
 
     @property
     def ring(self) -> Ring:
         """The ring of the records."""
         return self.encryptor.ring
 
-    def missed(self, places: Sequence[Cipher], support: Residues) -> Cipher:
+    def missed(self, places: Sequence[Node], support: Residues) -> Cipher:
         """Y = Σ B · (Σ S·A): zero if the question is true, else not (but for an accident). `support` is S: [left,
-        right, column].
+        right, column]. It stands in the first column, as do other values that leave.
         """
         ring, shape = self.ring, self.room.shape
-        nodes = [Node(place) for place in places]
-        lefts, rights = self._half(shape.left, nodes), self._half(shape.right, nodes)
+        lefts, rights = self._half(shape.left, places), self._half(shape.right, places)
         sums = self._sums(lefts, support)
         level = self.room.last.level
         alone, *factors = (ring.switched(one, level) for one in sums)
@@ -63,13 +71,13 @@ class ProductTree:
         )
         return ring.add(ring.relinearised(total, self.keys), alone)
 
-    def product_of(self, factors: Sequence[Cipher]) -> Cipher:
+    def product_of(self, factors: Sequence[Node]) -> Cipher:
         """All factors multiplied, by twos."""
-        nodes = [Node(factor) for factor in factors]
+        nodes = list(factors)
         while len(nodes) > 1:
             pairs = [self._combined([(one, other)]) for one, other in zip(nodes[::2], nodes[1::2])]
             nodes = [*pairs, *nodes[len(pairs) * 2 :]]
-        return nodes[0].cipher
+        return self._at(nodes[0], 0, nodes[0].depth)
 
     def _sums(self, lefts: Sequence[Node], support: Residues) -> list[Cipher]:
         """Σ S·A for every coefficient of the right half."""
@@ -77,7 +85,7 @@ class ProductTree:
         level = self.room.levels.after(self.room.shape.depth[0]).level
         words = np.stack([ring.residues(ring.to_ntt(ring.switched(node.cipher, level))) for node in lefts])
         made = periodic.sums(ring, layout, support[1:].transpose(1, 0, 2), words)
-        zero = ring.switched(self.encryptor.zero(), level)
+        zero = self.encryptor.zero(level)
         found = []
         for rows, constant in zip(made, support[0], strict=True):
             plain = ring.slots(layout.in_slots(np.tile(constant, (layout.block, 1))))
@@ -88,7 +96,9 @@ class ProductTree:
         """The coefficients of a half but the constant, in the order of the support's axis."""
         lists: dict[int, Coefficients] = {}
         for position, number in enumerate(classes):
-            made = self._alike([places[place] for place in self.room.shape.places_of(number)])
+            alike = self._alike([places[place] for place in self.room.shape.places_of(number)])
+            depths = [max(node.depth, min(1, len(alike) - 1)) for node in alike]
+            made = [Node(self._at(node, 0, depth), depth=depth) for node, depth in zip(alike, depths)]
             before, after = (0,) * position, (0,) * (len(classes) - position - 1)
             lists[number] = {(*before, count, *after): node for count, node in enumerate(made, start=1)}
         following = max(classes, default=-1) + 1
@@ -118,19 +128,38 @@ class ProductTree:
         return found
 
     def _combined(self, products: Sequence[tuple[Node, Node]], added: Sequence[Node] = ()) -> Node:
-        """A sum of products and of other nodes, at the level that the plan has for its depth."""
-        ring, levels = self.ring, self.room.levels
+        """A sum of products and of other nodes, at the level that the plan has for its depth, in the first column that
+        any of them has. Of nodes in the same columns, but for a common distance, it is made once.
+        """
+        ring, nodes = self.ring, [*chain(*products), *added]
+        start = min(node.column for node in nodes)
         depth = max([max(one.depth, other.depth) + 1 for one, other in products] + [node.depth for node in added])
-        level = levels.after(depth).level
-        total: Cipher = None
-        if products:
-            before = levels.after(depth - 1).level
-            factors = [(ring.switched(a.cipher, before), ring.switched(b.cipher, before)) for a, b in products]
-            total = ring.relinearised(ring.switched(_sum_of_products(ring, factors), level), self.keys)
-        for node in added:
-            more = ring.switched(node.cipher, level)
-            total = more if total is None else ring.add(total, more)
-        return Node(total, depth)
+        name = (len(products), *((node.cipher, node.column - start) for node in nodes))
+        if name not in self._made:
+            total: Cipher = None
+            if products:
+                factors = [(self._at(a, start, depth - 1), self._at(b, start, depth - 1)) for a, b in products]
+                lower = ring.switched(_sum_of_products(ring, factors), self.room.levels.after(depth).level)
+                total = ring.relinearised(lower, self.keys)
+            for node in added:
+                more = self._at(node, start, depth)
+                total = more if total is None else ring.add(total, more)
+            self._made[name] = total
+        return Node(self._made[name], start, depth)
+
+    def _at(self, node: Node, column: int, depth: int) -> Cipher:
+        """A node's value brought to a column before it, at the level that the plan has for this depth."""
+        return self._moved(node.cipher, node.column - column, self.room.levels.after(depth).level)
+
+    def _moved(self, cipher: Cipher, columns: int, level: int) -> Cipher:
+        name = (cipher, columns, level)
+        if name not in self._made and columns:
+            step = 1 if columns % self.room.steps.babies else self.room.steps.babies
+            before = self._moved(cipher, columns - step, level)
+            self._made[name] = self.ring.automorphism(before, self.ring.rotation(step), self.galois)
+        elif name not in self._made:
+            self._made[name] = self.ring.switched(cipher, level)
+        return self._made[name]
 
 
 def _sum_of_products(ring: Ring, factors: Sequence[tuple[Cipher, Cipher]]) -> Cipher:

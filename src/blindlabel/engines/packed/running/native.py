@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def _roots(ring: Ring, stride: int, prime: int, *, back: bool = False) -> Residu
     """
     points = 2 * stride
     root = pow(ring.root(prime), (-1 if back else 1) * ring.degree // points, prime)
-    found = [pow(root, _turned(place, points), prime) for place in range(points)]
+    powers = [*accumulate(repeat(root, points - 1), lambda one, by: one * by % prime, initial=1)]
+    found = [powers[_turned(place, points)] for place in range(points)]
     if back:
         found[0] = pow(points, -1, prime)
     return np.array([(one, (one << 64) // prime) for one in found], dtype=np.uint64)

@@ -32,7 +32,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -68,26 +68,34 @@ class Asked:
     """What every tile of one evaluation needs."""
 
     terms: Terms
-    public: bytes
+    public: Sequence[bytes]
+    """The public key alone. For processes of this machine it lies in a file: none of their tasks carries it."""
     questions: Sequence[Formula]
     name: bytes = field(default_factory=lambda: uuid.uuid4().bytes)
     """Of this evaluation alone: whoever has a batch of it open has these questions, and no others."""
 
 
 class _Bench:
-    """What lies open in this process: one batch at a time."""
+    """What lies open in this process: the keys of one evaluation, and one of its batches."""
 
     def __init__(self) -> None:
-        self._name: tuple[bytes, int] | None = None
+        self._name = b""
+        self._public: Public | None = None
         self._opened: OpenedBatch | None = None
+
+    def public(self, asked: Asked) -> Public:
+        """The keys, opened once an evaluation."""
+        if self._public is None or self._name != asked.name:
+            self._opened = self._public = None  # not two at a time
+            self._public, self._name = open_public(asked.terms, asked.public[0]), asked.name
+        return self._public
 
     def opened(self, asked: Asked, batch: Batch) -> OpenedBatch:
         """The batch, with the questions."""
-        if self._opened is None or self._name != (asked.name, batch.index):
+        public = self.public(asked)
+        if self._opened is None or self._opened.batch.index != batch.index:
             self._opened = None  # not two at a time
-            public = open_public(asked.terms, asked.public)
             self._opened = OpenedBatch.of(public, [public.room.plan(one) for one in asked.questions], batch)
-            self._name = (asked.name, batch.index)
         return self._opened
 
 
@@ -113,7 +121,7 @@ def finish_tile(asked: Asked, batch: Batch, group: int, forms: Sequence[Residues
 
 def rotate_some(asked: Asked, batch: Batch, first: int, step: int) -> None:
     """Every `step`-th ciphertext of a batch, rotated, into the file that the processes of this machine share."""
-    public = open_public(asked.terms, asked.public)
+    public = _bench.public(asked)
     rotate(public, batch, words_in(public, batch, "r+"), range(first, len(batch.items), step))
 
 
@@ -351,11 +359,7 @@ class StoredItems(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self.ends)
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = range(len(self))[index]  # as tuples do: negative from the end, IndexError beyond
@@ -366,7 +370,7 @@ class StoredItems(Sequence[bytes]):
 
 
 def _in_files(folder: Path, executor: Executor, count: int, asked: Asked, batch: Batch) -> tuple[Asked, Batch]:
-    """The batch in files of this machine, its ciphertexts rotated by all processes together."""
+    """Keys and batch in files of this machine, its ciphertexts rotated by all processes together."""
     for old in folder.iterdir():  # of the batch before; whoever still reads it keeps it
         old.unlink()
     stored = replace(
@@ -375,6 +379,7 @@ def _in_files(folder: Path, executor: Executor, count: int, asked: Asked, batch:
         shares=StoredItems.write(folder / f"shares-{batch.index}", batch.shares),
         words=folder / f"words-{batch.index}",
     )
+    asked = replace(asked, public=StoredItems.write(folder / "key", asked.public))
     make_room(room_of(asked.terms), folder / f"words-{batch.index}")
     with _worker_lost():
         list(executor.map(rotate_some, *zip(*((asked, stored, first, count) for first in range(count)))))

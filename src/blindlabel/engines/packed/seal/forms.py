@@ -42,9 +42,10 @@ _BLAKE2 = b"\x01"
 _GENERATOR_BYTES = _HEADER.size + 1 + SEED
 
 
-def framed(content: bytes) -> bytes:
+def framed(*content: bytes) -> bytes:
     """Behind SEAL's header, not compressed."""
-    return _HEADER.pack(_MAGIC, _HEADER.size, _MAJOR, _MINOR, _NONE, 0, _HEADER.size + len(content)) + content
+    length = _HEADER.size + sum(map(len, content))
+    return b"".join([_HEADER.pack(_MAGIC, _HEADER.size, _MAJOR, _MINOR, _NONE, 0, length), *content])
 
 
 def unframed(content: bytes) -> bytes:
@@ -62,7 +63,7 @@ def unframed(content: bytes) -> bytes:
 
 def _array(words: Residues) -> bytes:
     """SEAL's array of 64-bit words."""
-    return framed(words.size.to_bytes(8, "little") + np.ascontiguousarray(words, dtype="<u8").tobytes())
+    return framed(words.size.to_bytes(8, "little"), words.astype("<u8", copy=False).tobytes())
 
 
 def _array_bytes(count: int) -> int:
@@ -96,10 +97,11 @@ class Rows:
         """words[prime, position] as bytes."""
         rows = []
         for row, width in zip(words, self._widths, strict=True):
-            first, second = row.reshape(-1, 2).T
-            bits = np.uint64(4 * width)
-            both = np.stack([first | (second << bits), second >> (np.uint64(64) - bits)], axis=1)
-            rows.append(both.astype("<u8").view(np.uint8)[:, :width].tobytes())
+            pairs = np.empty(self.degree // 2, _pair(width))
+            first, second = row[0::2], row[1::2]
+            pairs["high"] = first >> np.uint64(8 * width - 64) | second << np.uint64(64 - 4 * width)
+            pairs["low"] = first | second << np.uint64(4 * width)
+            rows.append(pairs.tobytes())
         return b"".join(rows)
 
     def read(self, content: bytes) -> Residues:
@@ -107,17 +109,20 @@ class Rows:
         words = np.empty((len(self.primes), self.degree), dtype=np.uint64)
         start = 0
         for row, prime, width in zip(words, self.primes, self._widths, strict=True):
-            count = self.degree // 2 * width
-            both = np.zeros((self.degree // 2, 16), dtype=np.uint8)
-            both[:, :width] = np.frombuffer(content, dtype=np.uint8, count=count, offset=start).reshape(-1, width)
-            low, high = both.view("<u8").astype(np.uint64).T
-            bits = np.uint64(4 * width)
-            row[0::2] = low & ((np.uint64(1) << bits) - np.uint64(1))
-            row[1::2] = (low >> bits) | (high << (np.uint64(64) - bits))
+            pairs = np.frombuffer(content, _pair(width), self.degree // 2, start)
+            np.bitwise_and(pairs["low"], np.uint64((1 << 4 * width) - 1), out=row[0::2])
+            np.right_shift(pairs["high"], np.uint64(64 - 4 * width), out=row[1::2])
             if int(row.max()) >= prime:
                 raise ParcelError("A part of this parcel has numbers that the agreed parameters do not have.")
-            start += count
+            start += self.degree // 2 * width
         return words
+
+
+def _pair(width: int) -> np.dtype[np.void]:
+    """Two residues in so many bytes, of which either takes half: the first eight bytes and the last eight, which
+    overlap.
+    """
+    return np.dtype({"names": ["low", "high"], "formats": ["<u8", "<u8"], "offsets": [0, width - 8], "itemsize": width})
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ class CipherForm:
     def to_seal(self, content: bytes) -> bytes:
         """SEAL's file of what has travelled."""
         seed = framed(_BLAKE2 + content[:SEED]) if self.seeded else b""
-        return framed(self._preamble + _array(self.words(content)) + seed)
+        return framed(self._preamble, _array(self.words(content)), seed)
 
     def seal_words(self, body: bytes) -> Residues:
         """words[half, prime, position] of a file that SEAL wrote (behind its header)."""
@@ -178,7 +183,7 @@ class CipherForm:
 
     def from_words(self, words: Residues) -> bytes:
         """SEAL's file of these words[half, prime, position]."""
-        return framed(self._preamble + _array(words))
+        return framed(self._preamble, _array(words))
 
     def travelling(self, body: bytes) -> bytes:
         """What travels of a file that SEAL wrote (behind its header)."""
@@ -227,7 +232,7 @@ class SwitchingForm:
             if is_key:
                 written.append(self._digits.to_bytes(8, "little"))
                 written += [self.one.to_seal(next(parts)) for _ in range(self._digits)]
-        return framed(b"".join(written))
+        return framed(*written)
 
     def _stretches(self) -> Iterator[tuple[int, bool]]:
         """How many places are empty, and whether a key follows."""
@@ -274,7 +279,7 @@ class SecretForm:
         """SEAL's file."""
         if len(content) != self.length:
             raise ParcelError("This secret key has another size than it should.")
-        return framed(self._preamble + _array(self.rows.read(content)))
+        return framed(self._preamble, _array(self.rows.read(content)))
 
     def travelling(self, body: bytes) -> bytes:
         """The key of a file that SEAL wrote (behind its header)."""
@@ -287,7 +292,7 @@ class SecretForm:
 
 def plain_to_seal(coefficients: Residues) -> bytes:
     """SEAL's file of a plaintext with these coefficients, lowest first."""
-    return framed(_PLAIN.pack(bytes(32), coefficients.size, 1.0) + _array(coefficients))
+    return framed(_PLAIN.pack(bytes(32), coefficients.size, 1.0), _array(coefficients))
 
 
 class Seeds:

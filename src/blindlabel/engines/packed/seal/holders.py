@@ -80,9 +80,9 @@ class Encryptor:
         self.ring = ring
         self._key = ring.residues(ring.to_ntt(ring.load_seeded(zero)))
 
-    def zero(self) -> Cipher:
-        """A fresh encryption of zero."""
-        return self.ring.of_residues(self.zero_residues(len(self.ring.primes)))
+    def zero(self, level: int) -> Cipher:
+        """A fresh encryption of zero at a level."""
+        return self.ring.of_residues(self.zero_residues(level))
 
     def zero_residues(self, level: int) -> Residues:
         """A fresh encryption of zero at a level, as residues [half, prime, position]."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
@@ -206,8 +207,5 @@ def _smallest_root(order: int, prime: int) -> int:
     while pow(base, (prime - 1) // 2, prime) == 1:
         base += 1
     root = pow(base, (prime - 1) // order, prime)
-    square, current, smallest = root * root % prime, root, root
-    for _ in range(order // 2):
-        smallest = min(smallest, current)
-        current = current * square % prime
-    return smallest
+    odd = [*accumulate(repeat(root * root % prime, order // 4 - 1), lambda one, by: one * by % prime, initial=root)]
+    return min(*odd, prime - max(odd))  # the other odd powers are the negatives of these
