@@ -15,8 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindlabel_lab"
-# 23,500 code lines are wanted for the house when this step is done; what is above that is still to be found.
-MOST = {HOUSE: {"lines": 38_200, "code": 24_000, "modules": 200}, LABORATORY: {"lines": 13_100}}
+MOST = {HOUSE: {"lines": 37_600, "code": 23_500, "modules": 199}, LABORATORY: {"lines": 12_500}}
 
 
 def modules(root: Path) -> list[Path]:

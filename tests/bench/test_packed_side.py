@@ -15,7 +15,7 @@ def test_the_packed_side_of_the_comparison_answers_right_and_says_what_it_took()
     one = row(46, work, [made], [0.01, 0.01])
     assert one["ratio"] > one["ratio_of_all"] > 0, "with keys, encrypting and opening it is less"
     known = {"length": 46, "shape": "five, one OR", "agreement": "is_in alone"}
-    head, shown = TABLES["computation"]({"rows": [known | one]})
+    [(head, shown)] = TABLES["computation"]({"rows": [known | one]})
     ratios = [
         shown[head.index(name)] for name in ("published circuit / packed (spread)", "with keys, encrypting and opening")
     ]

@@ -500,6 +500,154 @@ def test_completion_and_help(expert: Expert, context: BrowserContext) -> None:
     assert word in offered  # the words of the record complete the fields of the points view as well
 
 
+FINDINGS_GO = """(editor) => {
+  const app = getElement(Number(editor.id.slice(1)));
+  app.show(app.version, [{ start: 4, end: app.view.state.doc.length, severity: "warning", message: "Soon gone" }]);
+  const word = editor.querySelector(".question-function-token"), place = word.getBoundingClientRect();
+  const at = { clientX: place.x + place.width / 2, clientY: place.y + place.height / 2, bubbles: true };
+  word.dispatchEvent(new MouseEvent("mousemove", at));
+  app.show(app.version, []);
+  return word.isConnected;
+}"""
+"""Points at a word, and lets its finding go before its help is there, which draws it anew."""
+
+
+def test_help_comes_though_a_finding_goes_from_under_a_pointer_that_rests(
+    expert: Expert, context: BrowserContext
+) -> None:
+    page = open_app(context, expert.app)
+    open_record(page, 11)
+    write(page, 'ret is_in("smith", $r)')
+    expect(page.locator(".verdict strong")).not_to_be_empty()
+    assert not page.locator(".question-editor").evaluate(FINDINGS_GO), "the word is no longer the one pointed at"
+    expect(page.locator(".question-help").first).to_contain_text("is_in(part, text)")
+
+
+def test_keys_pressed_at_once_are_heard_one_after_the_other(browser: Browser, tmp_path: Path) -> None:
+    """Each is about what the one before it shows, also where that is not there yet: N and Alt+G, Ctrl+Enter and Alt+G.
+    A save is about what was seen: pressed twice at once it does not save what comes next.
+    """
+    study = Rehearsal(tmp_path / "study", Wanted(records=8))
+    study.begin()
+    anna = study.workspace("anna")
+    anna.save_questions({1: 'ret is_in("a", $r)'}, PERSON)
+    with running(tmp_path / "study" / "anna") as app:
+        page = open_app(new_context(browser), app)
+        expect(page.locator(".row-open")).to_have_count(8)
+        press_at_once(page, "n", "Alt+g")
+        for record in (0, 2, 3, 4):
+            expect(page.get_by_role("heading", name=anna.records()[record].id, exact=True)).to_be_visible()
+            expect(page.locator(".why")).to_contain_text("Suggested")
+            page.get_by_role("button", name="Text", exact=True).click()
+            suggested = question(page)
+            if record != 4:
+                press_at_once(page, "Control+Enter", "Control+Enter", "Alt+g", "Alt+u")
+            patience = Patience()
+            while anna.tasks()[record].draft.split() != suggested.split():
+                patience.check()
+        expect(page.get_by_role("checkbox", name="Not sure")).to_be_checked()
+        assert [task.state for task in anna.tasks()] == ["saved"] * 4 + ["draft"] + ["open"] * 3
+        page.keyboard.press("Alt+l")
+        page.locator(".row-open").nth(6).wait_for()
+        press_at_once(page, "n", "Alt+q")
+        expect(page.locator(".cm-content")).to_be_focused()
+        page.context.close()
+    assert [record for record, mark in Annotations(anna).marks().items() if mark.unsure] == [2, 3, 4]
+
+
+PRESSED = """(keys) => {
+  for (const pressed of keys) {
+    const [key, held] = pressed.split("+").reverse();
+    const code = `Key${key.toUpperCase()}`, init = { key, code, altKey: held === "Alt", ctrlKey: held === "Control" };
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { ...init, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+def press_at_once(page: Page, *keys: str) -> None:
+    """Press keys faster than anything can be shown between them."""
+    page.evaluate(PRESSED, list(keys))
+
+
+CLICK_MEANWHILE = """(words) => {
+  const emit = window.socket.emit, click = () => {
+    const next = words.shift();
+    [...document.querySelectorAll(".record-word")].find((one) => one.textContent === next)?.click();
+  };
+  window.socket.emit = function (name, told, ...more) {
+    if (String(told?.args?.[0]).includes('"version":')) click();
+    return emit.call(this, name, told, ...more);
+  };
+  click();
+}"""
+"""Clicks words one after the other, each at the moment at which the text with the one before it is told to the app."""
+
+
+def test_no_click_is_lost_while_an_older_text_is_under_way(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    open_record(page, 15)
+    page.get_by_role("button", name="Points", exact=True).click()
+    expect(page.locator(".rare-3").first).to_be_visible()
+    row = expert.workspace.records()[15].row
+    wanted = [row[name].split()[0] for name in ("surname", "given_name", "address_1")]
+    page.evaluate(CLICK_MEANWHILE, list(wanted))
+    expect(page.locator(".points-table tbody tr")).to_have_count(len(wanted))
+    expect(page.locator(".record-word.asked")).to_have_count(len(wanted))
+
+
+def test_words_left_in_a_field_stay_with_their_record(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    own = expert.workspace.records()
+    expert.workspace.save_questions({7: 'ret has_word("seven", $r)'}, PERSON)
+    open_record(page, 6)
+    page.get_by_role("button", name="Points", exact=True).click()
+    page.get_by_label("Words to ask for").fill("first")
+    page.keyboard.press("Enter")
+    expect(page.locator(".points-words")).to_have_count(1)
+    page.get_by_label("Words to ask for").fill("left")
+    page.get_by_label("Words of condition 1").fill("changed")
+    page.keyboard.press("Alt+n")  # before the change has been taken over
+    expect(page.get_by_role("heading", name=own[7].id)).to_be_visible()
+    expect(page.get_by_label("Words to ask for")).to_have_value("")
+    page.keyboard.press("Alt+p")
+    expect(page.get_by_role("heading", name=own[6].id)).to_be_visible()
+    expect(page.get_by_label("Words to ask for")).to_have_value("left")
+    expect(page.get_by_label("Words of condition 1")).to_have_value("changed")
+    assert expert.task(7)[0] == 'ret has_word("seven", $r)'
+
+
+TYPE_WHILE_SAVING = """() => {
+  const emit = window.socket.emit;
+  window.socket.emit = function (name, told, ...more) {
+    const sent = emit.call(this, name, told, ...more);
+    if (String(told?.args?.[0]).includes('{"name":"save"') && told.args[0].includes('"text"')) {
+      window.socket.emit = emit;
+      document.execCommand("insertText", false, " # more");
+      document.dispatchEvent(new Event("visibilitychange"));
+    }
+    return sent;
+  };
+}"""
+"""Types on at the moment at which a text has been given to be saved."""
+
+
+def test_what_is_typed_while_a_question_is_saved_stays(expert: Expert, context: BrowserContext) -> None:
+    page = open_app(context, expert.app)
+    open_record(page, 13)
+    surname = expert.workspace.records()[13].prepared.attributes["surname"]
+    write(page, f'ret is_in("{surname}", $r)')
+    expect(page.locator(".verdict strong")).not_to_be_empty()
+    page.keyboard.press("End")
+    page.keyboard.type(" ")  # about this text nothing is known
+    page.evaluate(TYPE_WHILE_SAVING)
+    page.keyboard.press("Control+s")
+    expect(page.locator(".cm-content")).to_contain_text("# more")
+    Patience().wait_until(lambda: (expert.task(13)[1] or "").startswith("ret"))
+    page.reload()
+    expect(page.locator(".cm-content")).to_contain_text("# more")
+    Patience().wait_until(lambda: expert.task(13)[0].endswith(" # more"))
+
+
 def test_search_filter_and_keys_of_the_list(expert: Expert, context: BrowserContext) -> None:
     page = open_app(context, expert.app)
     own = expert.workspace.records()[8]

@@ -30,6 +30,9 @@ KEY, CLICK, LOOK = 0.28, 1.3, 1.35
 """Seconds of a keystroke, of pointing and clicking, and of a decision, by the keystroke-level model."""
 
 
+CUT = "cells => cells.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
+
+
 @dataclass
 class Expert:
     """Presses keys and clicks, and counts them."""
@@ -99,6 +102,11 @@ def test_expert_judges_fifty_suggestions(
 ) -> None:
     anna: Workspace = study.workspace("anna")
     page = open_app(context, app)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    price = list(anna.records()[0].row).index("price") + 4  # behind state, verdict and record
+    expect(page.locator("thead th").nth(price - 1)).to_have_text("price")
+    assert page.locator(f"tbody td:nth-child({price})").evaluate_all(CUT) == [], "a price is cut off"
+    page.set_viewport_size({"width": 1366, "height": 768})
     expert = Expert(page)
     expert.press("n")
     for own in anna.records():

@@ -51,7 +51,7 @@ def test_a_set_is_found_in_its_subfolder_and_read_with_its_labels(folder: Path) 
     assert place == folder / "candidates"
     assert names_in(place) == ["products"]
     given = read_candidates(place, "products")
-    assert given.attributes == PRODUCT_ATTRIBUTES
+    assert given.dataset.attributes == PRODUCT_ATTRIBUTES
     assert sum(given.truth) == 40
     assert len(given.pairs) == len(given.truth) > 100
 
@@ -60,7 +60,7 @@ def test_labels_are_those_of_the_protocol(folder: Path) -> None:
     given = read_candidates(candidates_folder(folder), "products")
     study = Study(given)
     ours = study.rounds(3)
-    rows, columns = len(given.records[0]), len(given.records[1])
+    rows, columns = map(len, given.dataset.records)
     labels = no_labels(rows, columns)
     for number in (1, 2, 3):
         asked = [[int(i) for i in np.flatnonzero(open_counts(labels, axis=side))] for side in (0, 1)]
@@ -101,7 +101,6 @@ def test_the_command_writes_one_document_with_figures_readability_and_what_other
         assert read["points_most"] <= 4
         assert read["whole_words_or_values"] >= 0.9
     assert set(document["published"]["sources"]) == set(SOURCES) == set(PUBLISHED["abt-buy"])
-    assert (tmp_path / "candidates.png").stat().st_size > 1000
 
 
 def test_what_is_wrong_with_a_folder_is_a_sentence(folder: Path, tmp_path: Path) -> None:

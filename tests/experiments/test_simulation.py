@@ -169,7 +169,7 @@ def test_spread_is_the_deviation_of_a_sample() -> None:
     assert mean([one, other])["recall"] == 0.75
     assert deviation([one])["recall"] == 0
     kept = {"rounds": [mean([one, other])], "deviation": deviation([one, other])}
-    head, means, spread = TABLES["quality"]({"datasets": {"persons": kept}})
+    [(head, means, spread)] = TABLES["quality"]({"datasets": {"persons": kept}})
     recall = head.index("recall")
     assert (means[recall], spread[1], spread[recall]) == ("0.750", "1, ±", "0.354"), "not the mean a second time"
 

@@ -13,8 +13,9 @@ import pytest
 from blindlabel.language.suggestions.judgement import CHANCES, OFF, PILOT_OFF, PILOT_SELDOM_OFF, SELDOM_OFF, Level
 from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
+from blindlabel_lab.experiments.quality import Plan
 from blindlabel_lab.experiments.results import Results
-from blindlabel_lab.experiments.tables import table_of
+from blindlabel_lab.experiments.tables import shown
 from blindlabel_lab.experiments.verdicts import BUILT_ON, ENOUGH, FOUND, auc, sets_in, summary, verdicts, witness
 
 TRIED = Path(__file__).parents[2] / "docs" / "verdicts.json"
@@ -87,13 +88,13 @@ def test_the_experiment_on_a_small_set(tmp_path: Path) -> None:
     write_tables(generate("persons", Size(60, 40), 5), tmp_path / "data" / "persons")
     names = sets_in(tmp_path / "data")
     assert names == ["persons"]
-    document = verdicts(tmp_path / "data", names, 8, lambda *_: None, Results(tmp_path / "results"))
+    document = verdicts(Plan(tmp_path / "data", records=8), Results(tmp_path / "results"), lambda *_: None)
     one = document["datasets"]["persons"]
     assert sum(each["questions"] for each in one["bins"].values()) == one["pairs"] > 100
     shares = [each["share"] for each in one["bins"].values() if each["questions"] >= 20]
     assert all(higher >= lower - 0.1 for higher, lower in pairwise(shares)), "better words, more found"
     assert one["found_auc"]["verdict"] > 0.7
-    assert any("persons" in line for line in table_of("verdicts", document))
+    assert any("persons" in line for line in shown("verdicts", document))
 
 
 def test_auc_is_the_chance_that_a_true_one_ranks_higher() -> None:

@@ -55,6 +55,18 @@ def test_coordinator_that_is_restored_again_and_again_ends_nobodys_process(seed:
     assert run(seed, rates={"backup of coordinator": 0.15, "stopped": 0.1, "crash": 0.01}).violations == ()
 
 
+def test_what_is_forgotten_is_no_longer_said_once_others_have_brought_it_back(tmp_path: Path) -> None:
+    """The coordinator knew it again, and named anna and clara until each of them asked again."""
+    assert run(40002401, tmp_path, way="http").violations == ()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_line_that_changes_bytes_ends_nobodys_run(seed: int, tmp_path: Path) -> None:
+    """A proxy that changed a byte ended `owner run`, or let it say that the coordinator had been restored."""
+    verdict = run(seed, tmp_path, rates={"damage": 0.2}, way="http")
+    assert verdict.violations == () and verdict.faults["damage"] > 5
+
+
 ROUND = messages.Round(
     open={"berta": messages.Open(own=(), others=(0,))},
     repeats=False,

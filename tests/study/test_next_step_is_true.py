@@ -81,7 +81,8 @@ class Played:
 
     def judge(self) -> None:
         """What everybody says is so, in this very state: judged as in every state of a simulated study."""
-        assert false_sentences(View(self.agreement, self.known(), self.owners)) == []
+        said = of_coordinator(self.agreement, self.known())
+        assert false_sentences(View(self.agreement, self.known(), self.owners, says=said)) == []
 
     def act(self, name: str) -> None:
         """One step of one person."""

@@ -32,8 +32,8 @@ from support.patience import Patience
 from support.study_parties import confirm_all, joined, small_agreement, write_person_tables
 
 
-def founded(seed: int) -> Study:
-    plan = Plan(seed, {}, owners=2)
+def founded(seed: int, owners: int = 2) -> Study:
+    plan = Plan(seed, {}, owners=owners)
     weather = Weather(plan.random, {})
     return Study(plan, InMemory(), weather, Mortality(weather))
 
@@ -77,11 +77,21 @@ def test_coordinator_restored_after_the_end_gets_there_again_when_its_owners_run
     for name in study.owners:
         study.restart(name)
     assert not run(study.owners["anna"].owner, None, once=True, tell=said.append) and "restored" in said[-1]
-    assert study.coordinator.party.store.ahead(study.coordinator.study) == {"anna"}
+    assert study.view().ahead == {"anna"}
     turns(study)
     assert study.coordinator.known().ended and judged(study, finished=True) == []
     assert run(study.owners["anna"].owner, None, once=True, tell=said.append)
-    assert study.coordinator.party.store.ahead(study.coordinator.study) <= {"berta"}
+    assert study.view().ahead == set()
+
+
+def test_owner_that_was_removed_is_not_waited_for_although_more_had_come_to_it() -> None:
+    study = founded(4, owners=3)
+    party, name = study.coordinator.party, study.coordinator.study
+    study.act("anna")
+    party.hears(name, "anna", Known(received=99, latest="ab" * 32))
+    assert [step.what for step in standing(party, name).waiting] == ["restored"]
+    party.remove(name, "anna")
+    assert [(step.who, step.what) for step in standing(party, name).waiting] == [("berta", "join"), ("clara", "join")]
 
 
 def test_body_that_the_coordinator_lost_is_handed_over_again() -> None:
@@ -91,6 +101,8 @@ def test_body_that_the_coordinator_lost_is_handed_over_again() -> None:
     store, state = study.coordinator.party.store, study.coordinator.known()
     for records in state.rounds[-1].records.values():
         store.bodies(state.study).remove(records.blob)
+    said = {step.who: step.what for step in standing(study.coordinator.party, state.study).waiting}
+    assert said and said.keys() <= study.owners.keys() and {*said.values()} == {"again"}, "no backup has bodies"
     turns(study)
     assert judged(study, finished=True) == [] and study.coordinator.known().ended
 

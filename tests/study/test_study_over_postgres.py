@@ -1,6 +1,4 @@
-"""A study with as many owners as we plan for, over PostgreSQL and with bodies outside the folder; and its backup,
-restored.
-"""
+"""A study with as many owners as we plan for, over PostgreSQL; and its backup, restored."""
 
 from __future__ import annotations
 
@@ -32,7 +30,6 @@ def test_three_owners_over_postgres_get_the_labels_of_clear_evaluation(
     agreement = small_agreement(3, records=5)
     store = CoordinatorStore(tmp_path / "coordinator", address=postgres_database)
     coordinator = CoordinatorParty(store)
-    store.keep_bodies_at(f"file://{tmp_path}/outside")
     with served(coordinator) as address:
         workspaces = joined(
             tmp_path, coordinator.create(to_text(agreement), address), write_person_tables(tmp_path, 3, rows=5)
@@ -50,9 +47,9 @@ def test_three_owners_over_postgres_get_the_labels_of_clear_evaluation(
     sent = {kind: times for owner, kind, times, _ in coordinator.store.traffic(agreement.hash) if owner == "anna"}
     rounds = coordinator.load(agreement.hash).state.round
     assert (sent["records"], sent["relay"], sent["answers"]) == (2 * rounds, 4 * rounds, 2 * rounds)
-    outside = tmp_path / "outside" / agreement.hash
+    bodies = tmp_path / "coordinator" / "bodies" / agreement.hash
     # The records and the answers of a round are removed when it is settled, a moment after the owners are told.
-    Patience().wait_until(lambda: not list(outside.iterdir()), lambda: list(outside.iterdir()))
+    Patience().wait_until(lambda: not list(bodies.iterdir()), lambda: list(bodies.iterdir()))
     _check_backup(coordinator, tmp_path / "coordinator", agreement.hash, postgres, postgres_database)
 
 

@@ -182,6 +182,16 @@ def test_body_that_is_damaged_at_the_coordinator_is_named_and_asked_for_again(
     assert bodies.read_all(blob) == content
 
 
+@pytest.mark.parametrize("changed", [b'"sent":', b'"life":"'])
+def test_answer_that_was_changed_on_its_way_is_not_believed(line: Line, between: Between, changed: bytes) -> None:
+    """The standing said that the coordinator had been restored, or that two copies of its database answer."""
+    honest = line.http.fetch(Known(), 0.0)
+    between.changes += [lambda one: httpx.Response(200, content=one.read().replace(changed, changed + b"9"))]
+    del between.requests[:]
+    again = line.http.fetch(Known(), 0.0)
+    assert (again.messages, again.standing, len(between.requests)) == (honest.messages, honest.standing, 2)
+
+
 def test_upload_that_broke_off_sends_exactly_what_is_missing(
     coordinator: CoordinatorParty, line: Line, between: Between, tmp_path: Path
 ) -> None:
@@ -198,10 +208,16 @@ def test_answer_that_is_not_the_coordinators_is_a_sentence(line: Line, between: 
     """Whatever stands between can answer with anything."""
     line.http._patience = 0.0
     try:
-        for answer in (sign_in, lambda _: httpx.Response(200, json=[1]), lambda _: httpx.Response(200, json={})):
-            between.changes += [answer]
-            with pytest.raises(Unreachable, match="cannot be reached"):
+        lost, large = httpx.Response(404, text="?"), {"error": "large", "sentence": "Ask its operator."}
+        garbled = httpx.Response(403, json={"error": "sendes", "sentence": "No."})
+        for wrong in (httpx.Response(200, json=[1]), httpx.Response(200, json={}), lost, garbled, sign_in(lost)):
+            between.changes += [lambda _, wrong=wrong: wrong]  # type: ignore[misc]
+            why = "" if wrong.status_code == 200 else f", with status {wrong.status_code}; is the address right"
+            with pytest.raises(Unreachable, match=f"cannot be reached: something else answers in its place{why}"):
                 line.http.fetch(Known(), 0.0)
+        between.changes += [lambda _: httpx.Response(413, json=large)]
+        with pytest.raises(Unreachable, match="Ask its operator"):
+            line.http.fetch(Known(), 0.0)
         own = BodyFiles(tmp_path / "bodies")
         for answer in (sign_in, lambda _: httpx.Response(200, json={"received": "x", "complete": False})):
             between.changes += [answer]

@@ -38,6 +38,7 @@ from blindlabel.storage.workspace import Workspace
 from blindlabel.transport import server_limits
 from blindlabel.transport.client import HttpTransport, Untrusted
 from blindlabel.transport.connecting import Reaching, connect, letters_of, read_authority
+from blindlabel.transport.replies import CHECK, LIFE, asked, checksum
 from blindlabel.transport.server_limits import RateLimit, ServerLimits, TooManyRequests
 from support.patience import Patience
 from support.study_parties import (
@@ -210,6 +211,25 @@ def test_body_at_a_wrong_offset_or_with_a_wrong_hash_is_refused(running: Served)
         "complete": True,
     }
     assert running.http.put(url, params={"length": 10, "offset": 10}, content=b"").json()["complete"]
+
+
+def test_request_that_was_changed_on_its_way_is_refused_as_damaged(running: Served) -> None:
+    """Its sender then makes it again. A letter in which one bit changed ended `owner run`."""
+    path, query = f"/v1/studies/{running.study}/messages", b"after=1"
+    headers = {**running.bearer(0), LIFE: ""}
+    headers[CHECK] = f"{asked('GET', path, query, headers)} {checksum(b'')}"
+    assert running.http.get(f"{path}?after=1", headers=headers).status_code == 200
+    for url, changed in (
+        (f"{path}?after=0", headers),
+        (f"{path}?after=1", headers | running.bearer(1)),
+        (f"{path}?after=1", headers | {LIFE: "ab"}),
+        (f"{path}?after=1", {LIFE: ""}),
+    ):
+        refused = running.http.get(url, headers=changed)
+        assert (refused.status_code, refused.json()["error"]) == (422, "damaged")
+    headers[CHECK] = f"{asked('POST', '/v1/messages', b'', headers)} {checksum(b'letter')}"
+    said = [running.http.post("/v1/messages", headers=headers, content=one).json() for one in (b"lettes", b"letter")]
+    assert [one["error"] for one in said] == ["damaged", "malformed"]
 
 
 def test_sizes_are_limited(running: Served) -> None:

@@ -156,10 +156,8 @@ def rehearse(
     experts = _reading(given[0], attributes, recipe), _reading(given[1], attributes, recipe)
 
     def through_engine(_side: int, questions: Sequence[Formula], others: Sequence[Record]) -> AnswerMatrix:
-        working = Working(workers, progress)
-        return engine_ask.ask(
-            engine_named(engine), questions, others, attributes, lowered=recipe.lowered, working=working
-        )
+        chosen, how = engine_named(engine), Working(workers, progress)
+        return engine_ask.ask(chosen, questions, others, attributes, lowered=recipe.lowered, working=how)
 
     done = rehearsal.rehearse(records, experts, rehearsal.in_clear if engine == "plain" else through_engine, rounds)
     names = (first.name, second.name) if first.name != second.name else (f"{first.name}_a", f"{second.name}_b")

@@ -282,9 +282,8 @@ class Owner:
         """
         if questions is not None and suggested:
             raise InputError("Questions come from a folder or are suggested, not both.")
-        source: QuestionSource | None = FolderQuestions(Path(questions)) if questions is not None else None
-        if suggested:
-            source = SuggestedQuestions()
+        source: QuestionSource | None = SuggestedQuestions() if suggested else None
+        source = source if questions is None else FolderQuestions(Path(questions))
         with self._workspace.locked_for("run"), self._party(workers) as party:
             return owners.run(party, source, once=True, tell=lambda _: None)
 

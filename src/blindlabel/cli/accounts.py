@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from blindlabel.cli.output import JsonFlag, answer, say, with_noun
+from blindlabel.cli.output import JsonFlag, answer, group, say, with_noun
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
-accounts_app = typer.Typer(name="accounts", help="Who may sign in to the web app.", no_args_is_help=True)
+accounts_app = group("accounts", "Who may sign in to the web app.")
 PersonName = Annotated[str, Argument(help="The person's name.")]
 
 

@@ -24,7 +24,7 @@ def owner_audit(
     file: Annotated[Path | None, Argument(help="Another owner's opened questions, to be checked.")] = None,
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, Option("--to", help="Open your own questions: write them into this file.")] = None,
+    to: Annotated[Path | None, Option(help="Open your own questions: write them into this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Open your own questions for an audit (--to), or check another owner's opened questions against the signed
@@ -40,9 +40,8 @@ def owner_audit(
         if to.exists():
             raise InputError(f"{to} already exists.")
         opening = opening_of(workspace, own_identity(workspace))
-        to.write_text(
-            json_.dumps(opening.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-        )
+        text = json_.dumps(opening.model_dump(mode="json"), ensure_ascii=False, indent=1)
+        to.write_text(text + "\n", encoding="utf-8")
         say("This file holds your questions in clear. Give it to whoever may see them, and to nobody else.")
         result(str(to))
         return

@@ -10,22 +10,11 @@ from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
 from blindlabel.cli import coordinator_estimates as estimating
 from blindlabel.cli.audit import coordinator_audit
-from blindlabel.cli.output import (
-    JsonFlag,
-    answer,
-    log_happened,
-    log_to_stderr,
-    result,
-    result_json,
-    say,
-    sure,
-    with_noun,
-)
+from blindlabel.cli.output import JsonFlag, answer, group, log_happened, log_to_stderr, result, say, sure, with_noun
 from blindlabel.cli.stores import (
     DatabaseAddress,
     Home,
@@ -37,7 +26,6 @@ from blindlabel.cli.stores import (
     coordinator_rekey,
     passphrase,
     read_agreement,
-    studies_at,
 )
 from blindlabel.cli.trying import TypeOption, listed, types_given
 from blindlabel.errors import InputError
@@ -47,9 +35,7 @@ if TYPE_CHECKING:
     from blindlabel.parties.study import StudyStanding
     from blindlabel.protocol.agreement import Agreement
 
-app = typer.Typer(
-    name="coordinator", help="Run studies: agreements, invitations, the server, results.", no_args_is_help=True
-)
+app = group("coordinator", "Run studies: agreements, invitations, the server, results.")
 
 app.command("audit")(coordinator_audit)
 app.command("rekey")(coordinator_rekey)
@@ -62,29 +48,23 @@ app.command("plan")(estimating.plan)
 def new(
     file: Annotated[Path, Argument(help="The agreement file to write, for instance agreement.toml.")],
     *,
-    name: Annotated[str, Option("--name", help="What the study is called.")],
-    owners: Annotated[str, Option("--owners", help="The owners' names, separated by commas.")],
-    attributes: Annotated[
-        str, Option("--attributes", help="The attributes that questions may name, separated by commas.")
-    ],
-    records: Annotated[
-        int | None, Option("--records", help="Rows of each table in the sample (50), or pairs of the candidates (200).")
-    ] = None,
+    name: Annotated[str, Option(help="What the study is called.")],
+    owners: Annotated[str, Option(help="The owners' names, separated by commas.")],
+    attributes: Annotated[str, Option(help="The attributes that questions may name, separated by commas.")],
+    records: Annotated[int | None, Option(help="Rows of each table (50), or pairs of the candidates (200).")] = None,
     enriched: estimating.Enriched = "",
     candidates: estimating.CandidatesOption = None,
     threshold: estimating.Threshold = None,
     rows: estimating.TableRows = None,
     estimates: estimating.Estimates = False,
     checked: estimating.Checked = 0,
-    rounds: Annotated[int, Option("--rounds", help="Rounds at most.")] = 3,
-    engine: Annotated[str, Option("--engine", help="packed, plain, or another that is installed.")] = "packed",
-    record_length: Annotated[
-        int, Option("--record-length", help="Longest record in characters, after preparation.")
-    ] = 148,
+    rounds: Annotated[int, Option(help="Rounds at most.")] = 3,
+    engine: Annotated[str, Option(help="packed, plain, or another that is installed.")] = "packed",
+    record_length: Annotated[int, Option(help="Longest record in characters, after preparation.")] = 148,
     types: TypeOption = None,
     proposal: Annotated[
         list[Path] | None,
-        Option("--proposal", help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
+        Option(help="What an owner's `owner check --json` printed: types for attributes. Repeatable."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
@@ -146,18 +126,13 @@ def check(file: Annotated[Path, Argument(help="An agreement.")], json: JsonFlag 
 
     agreement = read_agreement(file)
     account, costs = account_of(agreement), costs_of(agreement)
-    if json:
-        named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
-        notes = list(advice(agreement, datetime.date.today()))
-        result_json(named | {"costs": asdict(costs), "account": account.to_json(), "notes": notes})
-        return
-    result(agreement.hash)
-    say("costs of the study:")
-    for line in costs.lines():
-        say(f"  {line}")
-    for line in account.lines():
-        say(line)
-    _say_advice(agreement)
+    named = {"name": agreement.name, "hash": agreement.hash, "owners": list(agreement.owners)}
+    document = named | {"costs": asdict(costs), "account": account.to_json()}
+    answer(json, document | {"notes": list(advice(agreement, datetime.date.today()))}, [agreement.hash])
+    if not json:
+        for line in ("costs of the study:", *(f"  {line}" for line in costs.lines()), *account.lines()):
+            say(line)
+        _say_advice(agreement)
 
 
 def _say_advice(agreement: Agreement) -> None:
@@ -181,7 +156,7 @@ def compare(
     document = {"same": not differences, "differences": differences}
     answer(json, document, differences or ["The agreements are the same."])
     if differences:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @app.command("invite")
@@ -189,13 +164,9 @@ def invite(
     file: Annotated[Path, Argument(help="The agreement.")],
     *,
     at: Home,
-    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[
-        Path | None, Option("--to", help="Folder for the invitation files. Default: the agreement's folder.")
-    ] = None,
-    candidates: Annotated[
-        Path | None, Option("--candidates", help="The linkage's list, if the agreement is about one.")
-    ] = None,
+    address: Annotated[str, Option(help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path | None, Option(help="Folder for the invitation files. Default: the agreement's folder.")] = None,
+    candidates: Annotated[Path | None, Option(help="The linkage's list, if the agreement is about one.")] = None,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -222,11 +193,10 @@ def reinvite(
     owner: Annotated[str, Argument(help="The owner whose invitation was lost.")],
     *,
     at: Home,
-    address: Annotated[str, Option("--address", help="Where owners reach you: https://… or folder:/path.")] = "",
-    to: Annotated[Path, Option("--to", help="Folder for the invitation file.")] = Path(),
+    address: Annotated[str, Option(help="Where owners reach you: https://… or folder:/path.")] = "",
+    to: Annotated[Path, Option(help="Folder for the invitation file.")] = Path(),
     lost: Annotated[
-        bool,
-        Option("--lost", help="It had joined and lost its workspace: it joins again, and its pairings start anew."),
+        bool, Option("--lost", help="It lost its workspace: it joins again, and its pairings start anew.")
     ] = False,
     insecure: Insecure = False,
     database: DatabaseAddress = None,
@@ -266,20 +236,20 @@ def remove(
 def serve(
     *,
     at: Home,
-    host: Annotated[str, Option("--host", help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, Option("--port", help="Port to listen on.")] = 8470,
-    certificate: Annotated[Path | None, Option("--certificate", help="TLS certificate (PEM).")] = None,
-    key: Annotated[Path | None, Option("--key", help="TLS key (PEM).")] = None,
-    via: Annotated[str, Option("--via", help="folder:/path instead of HTTP.")] = "",
+    host: Annotated[str, Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on.")] = 8470,
+    certificate: Annotated[Path | None, Option(help="TLS certificate (PEM).")] = None,
+    key: Annotated[Path | None, Option(help="TLS key (PEM).")] = None,
+    via: Annotated[str, Option(help="folder:/path instead of HTTP.")] = "",
     once: Annotated[bool, Option("--once", help="With a folder: do what can be done now and stop.")] = False,
     metrics: Annotated[
-        int | None, Option("--metrics", min=0, max=65535, help="Port that serves metrics for Prometheus, at /metrics.")
+        int | None, Option(min=0, max=65535, help="Port of metrics for Prometheus, at /metrics.")
     ] = None,
-    metrics_host: Annotated[str, Option("--metrics-host", help="Address that serves them.")] = "127.0.0.1",
+    metrics_host: Annotated[str, Option(help="Address that serves them.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None, Option("--proxy", envvar="BLINDLABEL_PROXY", help="Address or network of a trusted proxy.")
+        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="A trusted proxy, or its network.")
     ] = None,
-    limit: Annotated[list[str] | None, Option("--limit", help="name=value: change a limit of the server.")] = None,
+    limit: Annotated[list[str] | None, Option(help="name=value: change a limit of the server.")] = None,
     database: DatabaseAddress = None,
 ) -> None:
     """Serve all studies of this folder until stopped. The log, on standard error, is one JSON object a line."""
@@ -301,8 +271,8 @@ def serve(
 @app.command("health")
 def health(
     *,
-    address: Annotated[str, Option("--address", help="Where the server listens.")] = "http://127.0.0.1:8470",
-    ca: Annotated[Path | None, Option("--ca", help="Certificate (PEM) to trust for its TLS.")] = None,
+    address: Annotated[str, Option(help="Where the server listens.")] = "http://127.0.0.1:8470",
+    ca: Annotated[Path | None, Option(help="Certificate (PEM) to trust for its TLS.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Ask a running server whether it can serve its studies. The exit code is 3 if it cannot."""
@@ -312,36 +282,6 @@ def health(
     found = health_of(address, None if ca is None else read_authority(ca))
     studies = with_noun(found.studies, "open study", "open studies")
     answer(json, found.model_dump(), [f"{found.status}: {studies}, version {found.version}"])
-
-
-@app.command("bodies")
-def bodies(
-    url: Annotated[
-        str | None,
-        Argument(help="An fsspec URL, for instance s3://bucket/folder. Without it: show where bodies are kept."),
-    ] = None,
-    *,
-    at: Home,
-    copied: Annotated[
-        bool, Option("--copied", help="All bodies have been copied from the old URL to the new one.")
-    ] = False,
-    database: DatabaseAddress = None,
-    json: JsonFlag = False,
-) -> None:
-    """Show or set where the large bodies that owners send are kept: in the coordinator's folder, or at a URL. Restart
-    servers afterwards.
-    """
-    store = studies_at(at, database, make=url is not None)
-    if url is not None and url != store.bodies_url:
-        if url.startswith("memory:"):
-            raise InputError("What is kept in memory is gone when the server stops, and bodies have to outlast it.")
-        if store.bodies_url is not None and not copied:
-            raise InputError(
-                f"Bodies are kept at {store.bodies_url}. Stop the servers, copy all of it, and add --copied."
-            )
-        store.keep_bodies_at(url)
-    folder = str(at / "bodies")
-    answer(json, {"url": store.bodies_url, "folder": folder}, [store.bodies_url or folder])
 
 
 @app.command("code")

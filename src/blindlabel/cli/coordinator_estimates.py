@@ -14,27 +14,15 @@ from blindlabel.cli.output import JsonFlag, answer, result, say
 from blindlabel.cli.stores import DatabaseAddress, Home, StudyName, coordinator_from
 from blindlabel.errors import InputError
 
-CandidatesFile = Annotated[
-    Path, Argument(help="The linkage's candidate pairs: row_a,row_b,score[,linked]; rows count from 0.")
-]
+CandidatesFile = Annotated[Path, Argument(help="The linkage's list: row_a,row_b,score[,linked]; rows count from 0.")]
 Enriched = Annotated[str, Option("--enriched", help="Sample more likely partners, by keys made from these attributes.")]
 CandidatesOption = Annotated[
-    Path | None,
-    Option("--candidates", help="Label pairs of a linkage's list: row_a,row_b,score[,linked], rows from 0."),
+    Path | None, Option(help="Label pairs of a list: row_a,row_b,score[,linked], rows from 0.")
 ]
-Threshold = Annotated[
-    float | None,
-    Option("--threshold", help="The score from which pairs are linked, if the list has no column `linked`."),
-]
-TableRows = Annotated[
-    tuple[int, int] | None, Option("--rows", help="Rows of the linkage's tables: the first owner's, then the second's.")
-]
-Checked = Annotated[
-    int, Option("--checked", min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")
-]
-Estimates = Annotated[
-    bool, Option("--estimates", help="Draw rows uniformly instead, and estimate the linkage from them.")
-]
+Threshold = Annotated[float | None, Option(help="The score from which pairs are linked, without a column `linked`.")]
+TableRows = Annotated[tuple[int, int] | None, Option(help="Rows of the first owner's table, then of the second's.")]
+Checked = Annotated[int, Option(min=0, help="Pairs of each class to check in clear, so that an estimate has a value.")]
+Estimates = Annotated[bool, Option("--estimates", help="Draw rows uniformly instead, and estimate from them.")]
 
 
 def agreed_sampling(
@@ -87,12 +75,12 @@ _PLANNED = {
 
 def plan(
     *,
-    rows: Annotated[tuple[int, int], Option("--rows", help="Rows of the first table and of the second.")],
-    linked: Annotated[int, Option("--linked", min=1, help="Pairs that the linkage links.")],
+    rows: Annotated[tuple[int, int], Option(help="Rows of the first table and of the second.")],
+    linked: Annotated[int, Option(min=1, help="Pairs that the linkage links.")],
     listed: Annotated[int, Option("--list", min=1, help="Candidate pairs in the list, including the linked ones.")],
-    width: Annotated[float, Option("--width", min=0.01, max=0.5, help="The half width you want.")] = 0.1,
-    precision: Annotated[float, Option("--precision", min=0.05, max=1.0, help="What you expect.")] = 0.9,
-    recall: Annotated[float, Option("--recall", min=0.05, max=1.0, help="What you expect.")] = 0.9,
+    width: Annotated[float, Option(min=0.01, max=0.5, help="The half width you want.")] = 0.1,
+    precision: Annotated[float, Option(min=0.05, max=1.0, help="What you expect.")] = 0.9,
+    recall: Annotated[float, Option(min=0.05, max=1.0, help="What you expect.")] = 0.9,
     json: JsonFlag = False,
 ) -> None:
     """Plan a sample: how many pairs drawn from candidates, or how many uniformly drawn rows, give the width you want,
@@ -116,14 +104,12 @@ def plan(
         except InputError as error:
             row["cannot_be"] = str(error)
         table.append(row)
-    shown = [
-        [
-            f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}"
-            for one in (row.get(name, "–") for row in table)
-        ]
-        for name in _PLANNED
-    ]
-    answer(json, table, (f"{words:38}" + "".join(cells) for words, cells in zip(_PLANNED.values(), shown)))
+
+    def cell(one: object) -> str:
+        return f"{one:>14,.3g}" if isinstance(one, float) else f"{one!s:>14}"
+
+    lines = {words: "".join(cell(row.get(name, "–")) for row in table) for name, words in _PLANNED.items()}
+    answer(json, table, (f"{words:38}{cells}" for words, cells in lines.items()))
     for row in table:
         if row["cannot_be"]:
             say(f"{row['sampling']}: {row['cannot_be']}")
@@ -135,9 +121,9 @@ def estimate(
     *,
     at: Home,
     checked: Annotated[
-        list[Path] | None, Option("--checked", help="An owner's file of checked pairs, filled in; once for each owner.")
+        list[Path] | None, Option(help="An owner's file of checked pairs, filled in; once for each owner.")
     ] = None,
-    plot: Annotated[Path | None, Option("--plot", help="Write the curve as a picture (SVG).")] = None,
+    plot: Annotated[Path | None, Option(help="Write the curve as a picture (SVG).")] = None,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
 ) -> None:
@@ -165,7 +151,7 @@ def checked(
     candidates: CandidatesFile,
     *,
     at: Home,
-    to: Annotated[Path, Option("--to", help="Folder for the files, one for each owner.")],
+    to: Annotated[Path, Option(help="Folder for the files, one for each owner.")],
     database: DatabaseAddress = None,
 ) -> None:
     """Draw the pairs that both owners' experts are to check in clear, as the agreement says, and write a file for each
@@ -173,6 +159,5 @@ def checked(
     """
     for path in coordinator_from(at, database).checked_pairs(study, candidates, to=to):
         result(str(path))
-    say(
-        "Hand each to its owner, for `blindlabel owner checked`. `coordinator estimate --checked` takes both filled in."
-    )
+    say("Hand each to its owner, for `blindlabel owner checked`.")
+    say("`coordinator estimate --checked` takes both filled in.")

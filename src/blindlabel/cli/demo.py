@@ -25,18 +25,14 @@ from blindlabel.errors import InputError
 
 def demo(
     *,
-    records: Annotated[int, Option("--records", min=2, max=5000, help="Records of each owner in the sample.")] = 64,
-    engine: Annotated[
-        str, Option("--engine", help="packed, plain for a rehearsal without encryption, or gates (names only; slow).")
-    ] = "packed",
-    rounds: Annotated[int, Option("--rounds", min=1, max=10, help="Rounds at most.")] = 3,
-    seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
-    workers: Annotated[
-        int, Option("--workers", min=1, help="Processes of each owner for encryption and evaluation.")
-    ] = 1,
-    keep: Annotated[Path | None, Option("--keep", help="Folder to keep all files of all parties in.")] = None,
+    records: Annotated[int, Option(min=2, max=5000, help="Records of each owner in the sample.")] = 64,
+    engine: Annotated[str, Option(help="packed, plain (without encryption), or gates (names only; slow).")] = "packed",
+    rounds: Annotated[int, Option(min=1, max=10, help="Rounds at most.")] = 3,
+    seed: Annotated[int, Option(help="The same seed gives the same tables.")] = 1,
+    workers: Annotated[int, Option(min=1, help="Processes of each owner for encryption and evaluation.")] = 1,
+    keep: Annotated[Path | None, Option(help="Folder to keep all files of all parties in.")] = None,
     web: Annotated[
-        bool, Option("--web", help="Click through it instead: every party's pages in the browser, half annotated.")
+        bool, Option("--web", help="Click through it instead: all pages in the browser, half annotated.")
     ] = False,
     no_browser: Annotated[bool, Option("--no-browser", help="With --web: only print the links.")] = False,
     json: JsonFlag = False,
@@ -105,25 +101,19 @@ def demo_web(*, records: int, engine: str, rounds: int, seed: int, keep: Path | 
     except ModuleNotFoundError as error:
         raise InputError("The web app needs the extra `web`: pip install 'blindlabel[web]'.") from error
     with _until_told_to_end(), contextlib.ExitStack() as stack:
-        folder = (
-            keep.resolve()
-            if keep
-            else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
-        )
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="blindlabel-demo-")))
         port = free_port()
         say("Making two tables, keys and encrypted records …")
         wanted = Wanted(records=records, rounds=rounds, engine=engine, seed=seed, address=f"http://{HOST}:{port}")
-        made = Rehearsal(folder, wanted)
+        made = Rehearsal(folder.resolve(), wanted)
         made.begin()
         for workspace in made.workspaces:
             made.write_all(workspace.name, 0.5)
-        say(
-            "Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page. Stop with"
-            " Ctrl-C."
-        )
+        say("Finish the open questions of both owners, hand both rounds in, and watch the coordinator's page.")
+        say("Stop with Ctrl-C.")
         homes = {one.name: str(one.folder) for one in made.workspaces}
         apps = {name: ["owner", "annotate", "--at", at, "--no-browser", "--run"] for name, at in homes.items()}
-        serve_all(folder, apps, port, browser=browser)
+        serve_all(folder.resolve(), apps, port, browser=browser)
 
 
 def serve_all(folder: Path, apps: Mapping[str, Sequence[str]], port: int, *, browser: bool) -> None:
@@ -163,9 +153,9 @@ def _until_told_to_end() -> Iterator[None]:
 def practice(
     kind: Annotated[str, Argument(help="What the records are about: persons or products.")] = "persons",
     *,
-    at: Annotated[Path | None, Option("--at", help="Folder to keep it in, or to continue from.")] = None,
-    seed: Annotated[int, Option("--seed", help="The same seed invents the same tables.")] = 1,
-    port: Annotated[int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1.")] = None,
+    at: Annotated[Path | None, Option(help="Folder to keep it in, or to continue from.")] = None,
+    seed: Annotated[int, Option(help="The same seed invents the same tables.")] = 1,
+    port: Annotated[int | None, Option(min=0, max=65535, help="Port on 127.0.0.1.")] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -190,13 +180,11 @@ def practice(
 def generate(
     kind: Annotated[str, Argument(help="What to make: persons or products.")],
     *,
-    out: Annotated[Path, Option("--out", help="Folder for a.csv, b.csv and matches.csv.")],
-    rows: Annotated[int, Option("--rows", help="Rows of each table.")] = 1000,
-    overlap: Annotated[
-        float, Option("--overlap", help="Rows of b that match a row of a, as a share of the rows.")
-    ] = 0.5,
-    copies: Annotated[int, Option("--copies", help="Rows of b that match the same row of a, at most.")] = 1,
-    seed: Annotated[int, Option("--seed", help="The same seed gives the same tables.")] = 1,
+    out: Annotated[Path, Option(help="Folder for a.csv, b.csv and matches.csv.")],
+    rows: Annotated[int, Option(help="Rows of each table.")] = 1000,
+    overlap: Annotated[float, Option(help="Rows of b that match a row of a, as a share of the rows.")] = 0.5,
+    copies: Annotated[int, Option(help="Rows of b that match the same row of a, at most.")] = 1,
+    seed: Annotated[int, Option(help="The same seed gives the same tables.")] = 1,
     force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
     json: JsonFlag = False,
 ) -> None:

@@ -127,7 +127,8 @@ class _Standstill:
 
 def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
     attributes = GATES_ATTRIBUTES if plan.engine == "gates" else PERSON_ATTRIBUTES
-    recipe = recipe_for((made.a, made.b), attributes)
+    recipe, keys = recipe_for((made.a, made.b), attributes), [one for one in BLOCKING if one in attributes]
+    longest = lengths_for((made.a, made.b), attributes, recipe)["record_length"]
     return agreements.new(
         "demonstration",
         NAMES,
@@ -135,15 +136,10 @@ def _agreement(plan: Demonstration, made: GeneratedTables) -> Agreement:
         rounds=plan.rounds,
         criteria="Two records match when they are about the same person, in spite of typing errors and missing values.",
         preparation={"steps": list(recipe.steps), "types": dict(recipe.types)},
-        sampling={
-            "method": "enriched",
-            "records": plan.records,
-            "share": 0.5,
-            "blocking": [one for one in BLOCKING if one in attributes],
-        },
+        sampling={"method": "enriched", "records": plan.records, "share": 0.5, "blocking": keys},
         encoding={
             "engine": plan.engine,
-            "record_length": lengths_for((made.a, made.b), attributes, recipe)["record_length"],
+            "record_length": longest,
             "attributes": False,
             "functions": ["is_in", "has_word", "is_empty"],
             "profile": list(PROFILE),
@@ -366,9 +362,6 @@ def _report(
 
 def _phases(coordinator: CoordinatorParty, study: str, began: float) -> dict[str, float]:
     """Seconds by phase, from the times at which the coordinator's messages were made and the owners' came."""
-    phases: dict[str, float] = {}
-    last = began
-    for name, at in coordinator.store.milestones(study):
-        phases[name] = round(at - last, 3)
-        last = at
-    return phases
+    reached = coordinator.store.milestones(study)
+    before = [began, *(at for _, at in reached)]
+    return {name: round(at - last, 3) for (name, at), last in zip(reached, before)}

@@ -20,21 +20,18 @@ if TYPE_CHECKING:
 def export(
     folder: Annotated[Path, Argument(help="An owner's workspace, or a coordinator's folder.")],
     *,
-    study: Annotated[
-        str, Option("--study", help="Of a coordinator with several: the study's name, or the beginning of its hash.")
-    ] = "",
+    study: Annotated[str, Option(help="Of a coordinator with several: its name, or the beginning of its hash.")] = "",
     format: Annotated[
         str,
         Option(
-            "--format",
             help=(
                 "csv, json, parquet, splink, splink-matches, recordlinkage, py_entitymatching, rltk, pyjedai, leipzig."
-            ),
+            )
         ),
     ] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    to: Annotated[Path, Option(help="The file or folder to write.")],
     ids: Annotated[
-        bool, Option("--ids", help="Of a workspace: only the ids of your sampled records, for `blindlabel merge`.")
+        bool, Option("--ids", help="Of a workspace: only your records' ids, for `blindlabel merge`.")
     ] = False,
     database: DatabaseAddress = None,
     json: JsonFlag = False,
@@ -115,9 +112,8 @@ def _written(truths: Mapping[str, AgreedTruth], format: str, to: Path, *, json: 
 def _content(truth: AgreedTruth) -> str:
     """What an export holds."""
     matches, sides = len(truth.matches()), ((truth.dataset_a, truth.ids_a), (truth.dataset_b, truth.ids_b))
-    named = "; ".join(
-        f"records of {name} by {'id and place' if ids is not None else 'place'} in the sample" for name, ids in sides
-    )
+    by = [(name, "place" if ids is None else "id and place") for name, ids in sides]
+    named = "; ".join(f"records of {name} by {what} in the sample" for name, what in by)
     if truth.only_matches:
         return f"{matches:,} matches ({named}; places count from 0)."
     return (
@@ -144,8 +140,8 @@ def merge(
         ),
     ],
     *,
-    format: Annotated[str, Option("--format", help="As of `blindlabel export`.")] = "csv",
-    to: Annotated[Path, Option("--to", help="The file or folder to write.")],
+    format: Annotated[str, Option(help="As of `blindlabel export`.")] = "csv",
+    to: Annotated[Path, Option(help="The file or folder to write.")],
     json: JsonFlag = False,
 ) -> None:
     """Join labels with the ids of both owners, in every format. For whoever may see both lists of ids."""

@@ -57,9 +57,8 @@ def language(
     chosen = [FUNCTIONS[function]] if function else list(FUNCTIONS.values())
     if json:
         told = ("name", "signature", "summary", "details", "example")
-        result_json(
-            {"functions": [{n: getattr(one, n) for n in told} | {"result": one.result.value} for one in chosen]}
-        )
+        shown = [{n: getattr(one, n) for n in told} | {"result": one.result.value} for one in chosen]
+        result_json({"functions": shown})
         return
     if function:
         one = chosen[0]
@@ -92,7 +91,7 @@ _DEPLOYED = {"systemd": "systemd/*.service", "containers": "[Cc]*", "logs": "log
 
 def deploy(
     what: Annotated[str, Argument(help=f"{', '.join(_DEPLOYED)}.")],
-    to: Annotated[Path, Option("--to", help="The folder to write into.")],
+    to: Annotated[Path, Option(help="The folder to write into.")],
 ) -> None:
     """Write the files with which a coordinator or an owner runs as a service. Read them, and edit what is different."""
     if what not in _DEPLOYED:

@@ -43,6 +43,11 @@ AS_LOG = ContextVar("as_log", default=False)
 """Whether what is said goes to the log, as lines of JSON."""
 
 
+def group(name: str, help: str) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(name=name, help=help, no_args_is_help=True)
+
+
 def say(message: str = "", *, level: int = logging.INFO) -> None:
     """A line for the person, on standard error. Never interpreted as markup, since it may hold a user's text."""
     if AS_LOG.get():

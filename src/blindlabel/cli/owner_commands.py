@@ -20,6 +20,7 @@ from blindlabel.cli.output import (
     AS_LOG,
     JsonFlag,
     answer,
+    group,
     is_meant,
     log_happened,
     log_to_stderr,
@@ -33,8 +34,6 @@ from blindlabel.cli.output import (
 from blindlabel.cli.owner_looking import (
     ColumnOption,
     Delimiter,
-    IdColumn,
-    TextEncoding,
     check,
     columns_given,
     looking_at,
@@ -46,8 +45,10 @@ from blindlabel.cli.owner_questions import annotators, log_app, questions_app
 from blindlabel.cli.stores import (
     Authority,
     ClientCertificate,
+    IdColumn,
     Insecure,
     Proxy,
+    TextEncoding,
     Unasked,
     Via,
     WorkspaceFolder,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from blindlabel.storage.workspace import Workspace
     from blindlabel.transport.connecting import Reaching
 
-app = typer.Typer(name="owner", help="Take part in a study: join, verify, annotate, run.", no_args_is_help=True)
+app = group("owner", "Take part in a study: join, verify, annotate, run.")
 app.add_typer(accounts_app)
 app.add_typer(log_app)
 app.add_typer(questions_app)
@@ -198,14 +199,10 @@ def _tell_joined(workspace: Workspace) -> None:
 
 @app.command("verify")
 def verify(
-    peer: Annotated[
-        str | None, Argument(help="The owner to confirm, by the words that its person reads to you.")
-    ] = None,
+    peer: Annotated[str | None, Argument(help="The owner to confirm, whose person reads words to you.")] = None,
     *,
     at: WorkspaceFolder,
-    words: Annotated[
-        str | None, Option("--words", help="The words you heard, for scripts. Default: you are asked for them.")
-    ] = None,
+    words: Annotated[str | None, Option(help="The words you heard, for scripts. Default: you are asked.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the words that you read to every other owner, by telephone or in person, and confirm another owner by typing
@@ -249,38 +246,29 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
     from blindlabel.protocol.agreement import is_overdue
 
     workspace = workspace_at(at)
-    progress, activity = workspace.progress(), workspace.activity()
-    steps = steps_of(workspace)
+    progress, activity, steps = workspace.progress(), workspace.activity(), steps_of(workspace)
+    overdue = is_overdue(workspace.agreement, datetime.date.today()) and not progress.over
     if json:
         document = asdict(progress) | {
             "study": workspace.agreement.name,
             "owner": workspace.name,
             "deadline": workspace.agreement.deadline or None,
-            "overdue": is_overdue(workspace.agreement, datetime.date.today()) and not progress.over,
+            "overdue": overdue,
             "next": [asdict(step) for step in steps],
             "waiting": [step.sentence for step in steps],
             "running": workspace.is_running,
             "unsent": len(workspace.unsent()),
-            "activity": None
-            if activity is None
-            else {"phase": activity.phase, "share": activity.share, "sentence": activity.sentence},
+            "activity": activity and {name: getattr(activity, name) for name in ("phase", "share", "sentence")},
         }
         result_json(document)
         return
-    result(
-        f"{workspace.name} in {workspace.agreement.name}: "
-        + ("over" if progress.over else f"round {progress.round} of {progress.rounds}")
-    )
+    stands = "over" if progress.over else f"round {progress.round} of {progress.rounds}"
+    result(f"{workspace.name} in {workspace.agreement.name}: {stands}")
     if progress.asked and not progress.over:
-        result(
-            f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open"
-            + (", handed in" if progress.handed_in else "")
-        )
+        fixed = ", handed in" if progress.handed_in else ""
+        result(f"  questions: {progress.saved} saved, {progress.drafts} drafts, {progress.open} open{fixed}")
     if workspace.agreement.deadline and not progress.over:
-        result(
-            f"  to be done by {workspace.agreement.deadline}"
-            + (", which has passed" if is_overdue(workspace.agreement, datetime.date.today()) else "")
-        )
+        result(f"  to be done by {workspace.agreement.deadline}{', which has passed' if overdue else ''}")
     for step in steps:
         result(f"  {step.sentence}")
     if activity is not None and 0 < activity.share < 1 and workspace.is_running:
@@ -297,28 +285,16 @@ def status(*, at: WorkspaceFolder, json: JsonFlag = False) -> None:
 def annotate(
     *,
     at: WorkspaceFolder,
-    port: Annotated[
-        int | None, Option("--port", min=0, max=65535, help="Port on 127.0.0.1. Default: the same as last time.")
-    ] = None,
+    port: Annotated[int | None, Option(min=0, max=65535, help="Port on 127.0.0.1. Default: as last time.")] = None,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the link.")] = False,
-    browsers: Annotated[
-        int, Option("--browsers", min=1, max=50, help="How many links to print; each lets one browser in.")
-    ] = 1,
+    browsers: Annotated[int, Option(min=1, max=50, help="How many links to print; each lets one browser in.")] = 1,
     run: Annotated[bool, Option("--run", help="Also do what `owner run` does, in a process of its own.")] = False,
     address: Annotated[
-        str,
-        Option(
-            "--serve",
-            envvar="BLINDLABEL_SERVE",
-            help="The https://… address of the proxy through which others reach it.",
-        ),
+        str, Option("--serve", envvar="BLINDLABEL_SERVE", help="The proxy's https://… address, for others to reach it.")
     ] = "",
-    host: Annotated[
-        str, Option("--host", help="With --serve: address to listen on, or the path of a socket.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="With --serve: address to listen on, or the path of a socket.")] = "127.0.0.1",
     proxy: Annotated[
-        list[str] | None,
-        Option("--proxy", envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy."),
+        list[str] | None, Option(envvar="BLINDLABEL_PROXY", help="With --serve: address or network of the proxy.")
     ] = None,
     header: Annotated[
         str,
@@ -341,15 +317,9 @@ def annotate(
 
 
 QuestionFolder = Annotated[
-    Path | None,
-    Option(
-        "--questions",
-        help="Folder of .question files, named by record id or position (from 0); later rounds in round-2/ and so on.",
-    ),
+    Path | None, Option(help="Folder of .question files, named by id or position (from 0); later rounds in round-2/, …")
 ]
-Cluster = Annotated[
-    str, Option("--cluster", help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")
-]
+Cluster = Annotated[str, Option(help="Evaluate on a Dask cluster: local, local:2, tcp://host:port or tls://host:port.")]
 
 
 def _source(questions: Path | None, look: Look, *, auto: bool, replace: bool) -> QuestionSource | None:
@@ -369,22 +339,14 @@ def run(
     *,
     at: WorkspaceFolder,
     questions: QuestionFolder = None,
-    auto: Annotated[
-        bool, Option("--auto", help="Let the program suggest all questions that nobody has saved.")
-    ] = False,
-    replace: Annotated[
-        bool, Option("--replace", help="With --auto: also replace questions that somebody saved.")
-    ] = False,
+    auto: Annotated[bool, Option("--auto", help="Suggest all questions that nobody has saved.")] = False,
+    replace: Annotated[bool, Option("--replace", help="With --auto: also those that somebody saved.")] = False,
     hand_in: Annotated[bool, Option("--hand-in", help="Hand in the round if all its questions are saved.")] = False,
-    anyway: Annotated[
-        bool, Option("--anyway", help="Also hand in what the page would show in red. That cannot be undone.")
-    ] = False,
-    workers: Annotated[int, Option("--workers", min=1, help="Processes for encryption and evaluation.")] = 1,
+    anyway: Annotated[bool, Option("--anyway", help="Also hand in what the page shows in red, for good.")] = False,
+    workers: Annotated[int, Option(min=1, help="Processes for encryption and evaluation.")] = 1,
     cluster: Cluster = "",
     once: Annotated[bool, Option("--once", help="Do what can be done now and stop.")] = False,
-    log: Annotated[
-        bool, Option("--log", help="Make standard error a log: one JSON object per line and event.")
-    ] = False,
+    log: Annotated[bool, Option("--log", help="Make standard error a log: one JSON object per line.")] = False,
     via: Via = "",
     ca: Authority = None,
     proxy: Proxy = "",
@@ -460,10 +422,8 @@ def checked(
     pairs: Annotated[Path, Argument(help="The coordinator's file of pairs to check.")],
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, Option("--to", help="The file to write.")],
-    other: Annotated[
-        Path | None, Option("--with", help="What the other owner's `owner checked` wrote: show both side by side.")
-    ] = None,
+    to: Annotated[Path, Option(help="The file to write.")],
+    other: Annotated[Path | None, Option("--with", help="What the other's `owner checked` wrote: show both.")] = None,
     yes: Unasked = False,
 ) -> None:
     """Check pairs in clear, so that an estimate has a value: first seal your records of these pairs for the other
@@ -487,9 +447,7 @@ def checked(
 
 @app.command("pilot")
 def pilot(
-    known: Annotated[
-        Path, Argument(help="Table of the other owner's records of known pairs; the id is that of your own row.")
-    ],
+    known: Annotated[Path, Argument(help="The other owner's records of known pairs; the id is that of your row.")],
     *,
     at: WorkspaceFolder,
     json: JsonFlag = False,

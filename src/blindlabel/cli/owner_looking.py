@@ -13,25 +13,17 @@ import typer
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, answer, result, result_json, say, with_noun, working_on
-from blindlabel.cli.stores import WorkspaceFolder, agreement_in, workspace_at
+from blindlabel.cli.stores import IdColumn, TextEncoding, WorkspaceFolder, agreement_in, workspace_at
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
     from blindlabel.parties.questions import Look
     from blindlabel.storage.workspace import Workspace
 
-IdColumn = Annotated[str | None, Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
 ColumnOption = Annotated[
-    list[str] | None,
-    Option(
-        "--column",
-        help="attribute=column if your column has another name; attribute= if the table has none. Repeatable.",
-    ),
+    list[str] | None, Option(help="attribute=column, or attribute= if your table has no such column. Repeatable.")
 ]
-TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, if it is not UTF-8.")]
-Delimiter = Annotated[
-    str | None, Option("--delimiter", help="What separates values: one character, or tab. Default: detected.")
-]
+Delimiter = Annotated[str | None, Option(help="What separates values: one character, or tab. Default: detected.")]
 
 
 def columns_given(column: list[str] | None) -> dict[str, str] | None:

@@ -10,10 +10,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
-from blindlabel.cli.output import JsonFlag, answer, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, group, result, result_json, say
 from blindlabel.cli.stores import WorkspaceFolder, workspace_at
 from blindlabel.errors import InputError
 
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 
 RoundOption = Annotated[int | None, Option("--round", min=1, help="Only this round. Default: all rounds.")]
 
-questions_app = typer.Typer(
-    name="questions", help="List, export and import your questions, round by round.", no_args_is_help=True
-)
+questions_app = group("questions", "List, export and import your questions, round by round.")
 
 
 @questions_app.command("list")
@@ -52,10 +49,8 @@ def list_(*, at: WorkspaceFolder, round: RoundOption = None, json: JsonFlag = Fa
 def export_questions(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path, Option("--to", help="The new folder to write.")],
-    log: Annotated[
-        bool, Option("--log/--no-log", help="Whether the annotation log goes with them, as log.csv.")
-    ] = True,
+    to: Annotated[Path, Option(help="The new folder to write.")],
+    log: Annotated[bool, Option("--log/--no-log", help="Whether the log goes with them, as log.csv.")] = True,
     json: JsonFlag = False,
 ) -> None:
     """Write every round's questions as one folder: files to read, and questions.csv with source, author and time of
@@ -73,9 +68,7 @@ def export_questions(
 
 
 @questions_app.command("suggest")
-def suggest_questions(
-    *, at: WorkspaceFolder, to: Annotated[Path, Option("--to", help="The new folder to write.")]
-) -> None:
+def suggest_questions(*, at: WorkspaceFolder, to: Annotated[Path, Option(help="The new folder to write.")]) -> None:
     """Write a suggested question for each record of the round that has none, as files to read and edit. `owner
     questions import` brings them back; nothing is saved or handed in by this.
     """
@@ -119,9 +112,7 @@ def import_(
         say(f"Files about no record of this round: {', '.join(taken.unknown)}.")
 
 
-log_app = typer.Typer(
-    name="log", help="What people did in the web app, for studies of annotation.", no_args_is_help=True
-)
+log_app = group("log", "What people did in the web app, for studies of annotation.")
 
 
 def _visits(workspace: Workspace) -> list[dict[str, Any]]:
@@ -148,7 +139,7 @@ def visits_as_csv(workspace: Workspace) -> str:
 def export_log(
     *,
     at: WorkspaceFolder,
-    to: Annotated[Path | None, Option("--to", help="The CSV file to write. Default: standard output.")] = None,
+    to: Annotated[Path | None, Option(help="The CSV file to write. Default: standard output.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the annotation log: one line each time a record was opened, with who, when, the suggestion shown, what was
@@ -172,12 +163,9 @@ def annotators(
     *,
     at: WorkspaceFolder,
     assigned: Annotated[
-        bool,
-        Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all of them."),
+        bool, Option("--assigned", help="Give every record to one person, in turn. Otherwise everybody sees all.")
     ] = False,
-    doubled: Annotated[
-        float, Option("--doubled", min=0.0, max=1.0, help="Share of records that two people are asked about.")
-    ] = 0.0,
+    doubled: Annotated[float, Option(min=0.0, max=1.0, help="Share of records that two people are asked about.")] = 0.0,
     json: JsonFlag = False,
 ) -> None:
     """Name this owner's annotators and how they share the records. Shows how far they are, how their practice went, and

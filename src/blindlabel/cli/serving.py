@@ -176,11 +176,8 @@ def serve_app(
             (say if quiet else result)(link)
         sys.stdout.flush()
         if serving.address:
-            who = (
-                f"are known by {serving.header}, which the proxy sets"
-                if serving.header
-                else "sign in with their accounts"
-            )
+            known = f"are known by {serving.header}, which the proxy sets"
+            who = known if serving.header else "sign in with their accounts"
             say(f"People open {serving.address} and {who}. The proxy finds it at {serving.host} {serving.port or ''}")
             return
         each = "this link in a browser" if len(links) == 1 else "each of these links in a browser of its own"

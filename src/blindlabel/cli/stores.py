@@ -28,18 +28,16 @@ DatabaseAddress = Annotated[
 ]
 StudyName = Annotated[str, Argument(help="The study's name, or the beginning of its hash.")]
 Unasked = Annotated[bool, Option("--yes", help="Do not ask for confirmation.")]
+IdColumn = Annotated[str | None, Option("--id-column", help="The column with the rows' ids. Default: `id`.")]
+TextEncoding = Annotated[str | None, Option("--encoding", help="Text encoding of the table, if it is not UTF-8.")]
 WorkspaceFolder = Annotated[Path, Option("--at", help="The workspace's folder.")]
 Via = Annotated[str, Option("--via", help="https://… or folder:/path. Remembered for later commands.")]
-Authority = Annotated[
-    Path | None, Option("--ca", help="Certificate (PEM) to trust for the coordinator's TLS; remembered.")
-]
+Authority = Annotated[Path | None, Option("--ca", help="Certificate (PEM) to trust for the coordinator; remembered.")]
 Proxy = Annotated[str, Option("--proxy", help="http://host:port, `environment` or `none`; remembered.")]
 ClientCertificate = Annotated[
     Path | None, Option("--client-certificate", help="Yours, with its key (PEM), for a gateway; remembered.")
 ]
-Insecure = Annotated[
-    bool, Option("--insecure", help="Accept an http:// address of another machine: tokens travel in clear.")
-]
+Insecure = Annotated[bool, Option("--insecure", help="Accept http:// to another machine: tokens travel in clear.")]
 PASSPHRASE, NEW_PASSPHRASE = "BLINDLABEL_PASSPHRASE", "BLINDLABEL_NEW_PASSPHRASE"
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, answer, say
-from blindlabel.cli.trying import TypeOption, attribute_list, recipe_given
+from blindlabel.cli.stores import IdColumn
+from blindlabel.cli.trying import Attributes, PrepareOption, TypeOption, attribute_list, recipe_given
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,43 +23,25 @@ if TYPE_CHECKING:
     from blindlabel.language.suggestions import Suggester, Suggestion
     from blindlabel.records.preparation import Recipe
 
-Matching = Annotated[
-    float | None,
-    Option("--matching", help="The share of all pairs that you expect to match. Default: one match for each row."),
-]
-
 
 def suggest(
     records: Annotated[Path, Argument(help="Your own table: CSV, JSON lines or Parquet.")],
-    attributes: Annotated[
-        str | None, Option("--attributes", help="Columns to use, separated by commas. Default: all but the id.")
-    ] = None,
+    attributes: Attributes = None,
     row_id: Annotated[list[str] | None, Option("--id", help="Only the row with this id. Repeatable.")] = None,
-    id_column: Annotated[
-        str | None, Option("--id-column", help="The column that holds the ids. Default: `id`, if there is one.")
-    ] = None,
-    round: Annotated[int, Option("--round", min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
-    prepare: Annotated[
-        str | None,
-        Option("--prepare", help="Preparation steps, separated by commas, as agreed. Default: nfkc,collapse_space."),
-    ] = None,
+    id_column: IdColumn = None,
+    round: Annotated[int, Option(min=1, help="The round: 2 asks for other things, 3 for less.")] = 1,
+    prepare: PrepareOption = "nfkc,collapse_space",
     types: TypeOption = None,
     criteria: Annotated[
-        str,
-        Option(
-            "--criteria",
-            help="The agreed criteria: if they speak of one person, other members of a household do not match.",
-        ),
+        str, Option(help="The agreed criteria: if they speak of one person, other members of a household do not match.")
     ] = "",
-    matching: Matching = None,
-    variants: Annotated[
-        bool, Option("--variants", help="Also a stricter and a looser variant of each, with their verdicts.")
-    ] = False,
+    matching: Annotated[
+        float | None, Option(help="The share of all pairs that match. Default: one for each row.")
+    ] = None,
+    variants: Annotated[bool, Option("--variants", help="Also a stricter and a looser variant of each.")] = False,
     question: Annotated[
         str | None,
-        Option(
-            "--question", help="Start from this question (a file, -, or the text), written for the row that --id names."
-        ),
+        Option(help="Start from this question (a file, -, or the text), written for the row that --id names."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -67,18 +51,16 @@ def suggest(
     Ids select rows and are shown; suggestions never use them. With --question: variants of your own question instead.
     """
     from blindlabel.language.suggestions import Level
-    from blindlabel.records.preparation import DEFAULT_STEPS
     from blindlabel.records.tables import read_table
 
-    recipe = recipe_given(prepare or ",".join(DEFAULT_STEPS), types)
+    recipe = recipe_given(prepare, types)
     table = read_table(records, id_column=id_column, attributes=attribute_list(attributes))
     rows = recipe.rows(table, table.attributes)
     suggester = _suggester(rows, table.attributes, recipe, criteria, matching)
     positions = range(len(table)) if row_id is None else [table.position(one) for one in row_id]
     own = None if question is None else _read(question, suggester, recipe, len(positions))
-    found = [
-        {"id": table.ids[row], **_judged(suggester, rows[row], table.ids, round, own, variants)} for row in positions
-    ]
+    judged = partial(_judged, suggester, ids=table.ids, round=round, question=own, variants=variants)
+    found = [{"id": table.ids[row], **judged(rows[row])} for row in positions]
     document = {"table": str(records), "attributes": list(table.attributes), "round": round, "suggestions": found}
     answer(json, document, ["\n\n".join("\n".join(_lines(one)) for one in found)])
     say(Level().sentence)

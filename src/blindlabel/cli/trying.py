@@ -17,7 +17,7 @@ import typer
 from typer import Argument, Option
 
 from blindlabel.cli.output import JsonFlag, Phases, answer, progress_bar, result, result_json, say
-from blindlabel.cli.stores import agreement_in, read_agreement
+from blindlabel.cli.stores import IdColumn, TextEncoding, agreement_in, read_agreement
 from blindlabel.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,36 +26,20 @@ if TYPE_CHECKING:
     from blindlabel.protocol.agreement import Agreement
     from blindlabel.records.preparation import Recipe
 
-PrepareOption = Annotated[
-    str, Option("--prepare", help="Text preparation, separated by commas, for example nfkc,lower.")
-]
+PrepareOption = Annotated[str, Option(help="Text preparation, separated by commas, for example nfkc,lower.")]
+Attributes = Annotated[str | None, Option(help="The attributes of the records, separated by commas. Default: all.")]
+AgreementFile = Annotated[Path | None, Option(help="An agreement, or an invitation. Default: a default agreement.")]
 TypeOption = Annotated[
     list[str] | None,
     Option("--type", help="attribute=type: name, telephone, date, year, number, code or text. Repeatable."),
 ]
 
-_MOST_BYTES = 2**20
-"""More than any question has: a mistaken file name must not fill the memory."""
-
 
 def read_source(name: str) -> str:
     """The text of a question file; `-` is standard input."""
-    try:
-        if name == "-":
-            content = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                content = file.read(_MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(f"There is no file {name}.") from None
-    except (IsADirectoryError, PermissionError) as problem:
-        raise InputError(f"{name} cannot be read: {problem.strerror}.") from None
-    if len(content) > _MOST_BYTES:
-        raise InputError(f"{name} is larger than any question can be.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise InputError(f"{name} is not UTF-8 text (byte {problem.start}); save it as UTF-8.") from None
+    from blindlabel.parties.question_folders import question_in, question_text
+
+    return question_in(sys.stdin.buffer, name) if name == "-" else question_text(Path(name))
 
 
 def _exists(name: str) -> bool:
@@ -108,14 +92,10 @@ def attribute_list(given: str | None) -> list[str] | None:
 
 def check(
     files: Annotated[list[str], Argument(metavar="FILE...", help="Question files; - reads standard input.")],
-    attributes: Annotated[
-        str | None, Option(help="The records' attributes, separated by commas. Default: any.")
-    ] = None,
+    attributes: Attributes = None,
     prepare: PrepareOption = "",
     types: TypeOption = None,
-    agreement: Annotated[
-        Path | None, Option(help="An agreement, or an invitation, to check against. Default: a default agreement.")
-    ] = None,
+    agreement: AgreementFile = None,
     json: JsonFlag = False,
 ) -> None:
     """Check questions: errors and warnings with line, column, and what to do. The exit code is 1 if there is an
@@ -124,13 +104,11 @@ def check(
     from blindlabel.language import render
     from blindlabel.parties.questions import check_by_default, check_question
 
-    names = attribute_list(attributes)
-    recipe = recipe_given(prepare, types)
+    names, recipe = attribute_list(attributes), recipe_given(prepare, types)
     read: Callable[[str], Question] = partial(check_by_default, attributes=names, recipe=recipe)
     if agreement is not None:
         read = partial(check_question, agreement_in(agreement))
-    documents = []
-    errors = 0
+    documents, errors = [], 0
     for file in files:
         source = read_source(file)
         checked = read(source)
@@ -155,22 +133,13 @@ def try_(
     engine: Annotated[
         str, Option(help="plain, packed, or another that is installed. All but plain encrypt and open here.")
     ] = "plain",
-    id_column: Annotated[
-        str | None, Option("--id", help="The column that identifies a record. Default: `id`, or the row's position.")
-    ] = None,
-    attributes: Annotated[
-        str | None, Option(help="The columns a question may use, separated by commas. Default: all but the id.")
-    ] = None,
-    encoding: Annotated[str | None, Option(help="Text encoding of the table, if it is not UTF-8.")] = None,
+    id_column: IdColumn = None,
+    attributes: Attributes = None,
+    encoding: TextEncoding = None,
     prepare: PrepareOption = "",
     types: TypeOption = None,
     workers: Annotated[int, Option(min=1, help="Processes to use.")] = 1,
-    agreement: Annotated[
-        Path | None,
-        Option(
-            help="An agreement, or an invitation: its attributes, preparation and room. Default: a default agreement's."
-        ),
-    ] = None,
+    agreement: AgreementFile = None,
     json: JsonFlag = False,
 ) -> None:
     """Try a question on records: one answer per record. What a study would refuse is refused here, too."""
@@ -223,17 +192,12 @@ def _brief(text: str) -> str:
 
 def explain(
     question: Annotated[
-        str,
-        Argument(
-            metavar="QUESTION", help="A question, a file that holds one, - for standard input; or an agreement (.toml)."
-        ),
+        str, Argument(help="A question, a file that holds one, - for standard input; or an agreement (.toml).")
     ],
-    attributes: Annotated[str | None, Option(help="The records' attributes, separated by commas.")] = None,
+    attributes: Attributes = None,
     records: Annotated[int, Option(min=1, help="Records, and questions, of a round.")] = 50,
     length: Annotated[int, Option(min=1, help="Longest record.")] = 148,
-    agreement: Annotated[
-        Path | None, Option(help="An agreement, or an invitation, instead of a default agreement.")
-    ] = None,
+    agreement: AgreementFile = None,
     json: JsonFlag = False,
 ) -> None:
     """Print what a question asks, as points, but not, unless; what the packed engine makes of it; and what a round of

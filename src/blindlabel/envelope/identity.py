@@ -95,9 +95,8 @@ class PublicIdentity:
             raise KeyUnusable(f"A public identity has 64 bytes, not {len(content)}.")
         envelope_key, signing_key = bytes(content[:32]), bytes(content[32:])
         try:
-            bindings.crypto_scalarmult(
-                bindings.randombytes(32), envelope_key
-            )  # fails if every shared secret would be zero
+            # This fails if every shared secret would be zero.
+            bindings.crypto_scalarmult(bindings.randombytes(32), envelope_key)
             usable = bindings.crypto_core_ed25519_is_valid_point(signing_key)
         except exceptions.CryptoError as error:
             raise KeyUnusable("The envelope key of the other owner is not usable.") from error

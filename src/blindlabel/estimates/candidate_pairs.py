@@ -149,9 +149,8 @@ def _wrong(values: Sequence[str], rows: tuple[int, int] | None, *, numbers: bool
             return f"{text!r} is no {'row: rows are whole numbers, counted from 0' if numbers else 'id'}"
         if numbers and rows is not None and int(text) >= rows[side]:
             return f"row {text} is not in the {('first', 'second')[side]} table, which has {rows[side]:,}"
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", values[2], re.ASCII) or not isfinite(
-        float(values[2])
-    ):
+    number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", values[2], re.ASCII)
+    if not number or not isfinite(float(values[2])):
         return f"the score {values[2]!r} is not a finite number"
     return next((f"{text!r} is not 1 or 0" for text in values[3:] if text.lower() not in _TRUTH), "")
 

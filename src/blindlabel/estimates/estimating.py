@@ -205,9 +205,8 @@ class Drawing:
             wide = f"{low:.2f} to {high:.2f} is too wide; {4 * drawn} drawn pairs would halve what chance adds"
             wide += f", checked pairs settle {unsure} that are not certain." if unsure else "."
             reason = all_ or why or (wide if high - low > widest else "")
-            found.append(
-                Figure(None, None, None, reason) if reason else Figure(value if self.valued else None, low, high)
-            )
+            shown = Figure(value if self.valued else None, low, high)
+            found.append(Figure(cannot_say=reason) if reason else shown)
         return tuple(found)
 
     def missed(self) -> str:

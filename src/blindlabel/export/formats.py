@@ -98,10 +98,8 @@ def write_ids(workspace: Workspace, path: Path) -> int:
 def archive_of(truth: AgreedTruth, format: str) -> bytes:
     """A ground truth in one format, with the discarded pairs beside it, as an archive."""
     buffer = io.BytesIO()
-    with (
-        tempfile.TemporaryDirectory(prefix="blindlabel-") as folder,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
+    archive = zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED)
+    with tempfile.TemporaryDirectory(prefix="blindlabel-") as folder, archive:
         for path in write(truth, format, Path(folder)):
             archive.write(path, path.name)
     return buffer.getvalue()
@@ -254,9 +252,8 @@ def _py_entitymatching(truth: AgreedTruth, path: Path) -> None:
 
 @_format("rltk", ".csv", "Ground truth of RLTK: id1, id2, label (True or False).", needs_labels=True)
 def _rltk(truth: AgreedTruth, path: Path) -> None:
-    write_csv(
-        path, ("id1", "id2", "label"), ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
-    )
+    rows = ((truth.name_a(p.i), truth.name_b(p.j), str(p.label)) for p in truth.pairs)
+    write_csv(path, ("id1", "id2", "label"), rows)
 
 
 @_format("pyjedai", ".csv", "Ground truth of pyJedAI: D1|D2, matches only.")

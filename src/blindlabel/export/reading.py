@@ -28,16 +28,10 @@ def read_ground_truth(path: Path, *, dataset_a: str | None = None, dataset_b: st
     try:
         names = _names([*rows, *discarded], path)
         columns = tuple(f"{RECORD}{name}" for name in names)
-        pairs = tuple(
-            LabelledPair(
-                _whole(row[columns[0]]),
-                _whole(row[columns[1]]),
-                _LABELS[str(row["label"]).lower()],
-                _whole(row["round"]),
-            )
-            for row in rows
-        )
-        never = tuple((_whole(row[columns[0]]), _whole(row[columns[1]])) for row in discarded)
+        cells = [(_whole(row[columns[0]]), _whole(row[columns[1]])) for row in (*rows, *discarded)]
+        labels = [(_LABELS[str(row["label"]).lower()], _whole(row["round"])) for row in rows]
+        pairs = tuple(LabelledPair(*cell, *said) for cell, said in zip(cells, labels))
+        never = tuple(cells[len(rows) :])
         both, sides = [*rows, *discarded], list(zip(columns, names))
         ids_a, ids_b = (_ids(both, column, f"{ID}{name}") for column, name in sides)
         first, second = (_by_keys(both, column, f"{SAMPLED}{name}") for column, name in sides)

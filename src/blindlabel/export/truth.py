@@ -50,9 +50,8 @@ class _Cells(Sequence[_Pair], Generic[_Pair]):
         if any(len(set(side)) != len(side) for side in positions):
             raise ValueError("a pair is in the ground truth twice")
         self.matrix, self.positions = matrix, positions
-        self._before = np.concatenate(
-            [[0], np.cumsum([np.count_nonzero(self._is_meant(row)) for row in matrix], dtype=np.int64)]
-        )
+        counts = [np.count_nonzero(self._is_meant(row)) for row in matrix]
+        self._before = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     @abstractmethod
     def _is_meant(self, row: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
@@ -182,9 +181,8 @@ class AgreedTruth:
 
     def matches(self) -> list[LabelledPair]:
         """The pairs labelled as match."""
-        return (
-            self.pairs.matches() if isinstance(self.pairs, AgreedPairs) else [pair for pair in self.pairs if pair.label]
-        )
+        known = self.pairs
+        return known.matches() if isinstance(known, AgreedPairs) else [pair for pair in known if pair.label]
 
 
 def truths_of_owner(workspace: Workspace) -> dict[str, AgreedTruth]:

@@ -50,16 +50,12 @@ class Builder:
             return known
         self._atoms += isinstance(node, Atom)
         if self._atoms > self.limits.predicates:
-            message = (
-                f"The question comes to more than {self.limits.predicates} predicates once its variables are filled in."
-            )
+            most = f"{self.limits.predicates} predicates once its variables are filled in"
+            message = f"The question comes to more than {most}."
             raise FormulaTooLarge("too-many-predicates", message, "Ask for fewer things.")
         if len(self._nodes) >= self.limits.predicates * _NODES_PER_PREDICATE:
-            raise FormulaTooLarge(
-                "too-large",
-                "The question becomes too large once its variables are filled in.",
-                "Use fewer nested choices.",
-            )
+            message = "The question becomes too large once its variables are filled in."
+            raise FormulaTooLarge("too-large", message, "Use fewer nested choices.")
         self._nodes[key] = node
         return node
 
@@ -127,9 +123,8 @@ class Builder:
         """`chosen` where the condition holds, else `other`."""
         if chosen is other:
             return chosen
-        return self.disjunction(
-            [self.conjunction([condition, chosen]), self.conjunction([self.negation(condition), other])]
-        )
+        opposite = self.negation(condition)
+        return self.disjunction([self.conjunction([condition, chosen]), self.conjunction([opposite, other])])
 
     def count(
         self,
@@ -194,8 +189,7 @@ class Builder:
             return self.conjunction(parts)
         if total > self.limits.total_weight:
             message = f"The weights of this count add up to {total:,}; the agreement allows {self.limits.total_weight}."
-            raise FormulaTooLarge(
-                "weights-too-large", message, "Use smaller whole numbers; only their proportions matter."
-            )
+            hint = "Use smaller whole numbers; only their proportions matter."
+            raise FormulaTooLarge("weights-too-large", message, hint)
         key = ("count", frozenset((id(part), weight) for part, weight in weights.items()), low, high)
         return self._shared(key, Count(tuple(weights.values()), parts, low, high))

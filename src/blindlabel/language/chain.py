@@ -32,17 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blindlabel.language.formatter import attribute_access, number, quote
-from blindlabel.language.formula import (
-    Atom,
-    Conjunction,
-    Count,
-    Formula,
-    atoms_of,
-    column,
-    evaluate,
-    in_order,
-    parts_of,
-)
+from blindlabel.language.formula import Atom, Conjunction, Count, Formula, atoms_of, column, holds, in_order, parts_of
 from blindlabel.language.functions import PREDICATES
 from blindlabel.language.record import Record
 
@@ -122,7 +112,7 @@ class Chain:
 
 
 def _any(terms: Iterable[Term], record: Record) -> bool:
-    return any(all(evaluate(atom, record) for atom in term) for term in terms)
+    return any(all(holds(atom, record) for atom in term) for term in terms)
 
 
 def chain_of(formula: Formula, written: Sums = ()) -> Chain | None:
@@ -374,9 +364,8 @@ def _merged(groups: list[list[_Leaf]], table: TruthTable, *, holds: bool) -> tup
 
 
 def joined(leaves: Sequence[frozenset[V]], combinations: Iterable[int]) -> list[frozenset[V]]:
-    return [
-        frozenset().union(*(leaf for place, leaf in enumerate(leaves) if index >> place & 1)) for index in combinations
-    ]
+    chosen = ([leaf for place, leaf in enumerate(leaves) if index >> place & 1] for index in combinations)
+    return [frozenset().union(*held) for held in chosen]
 
 
 def _covering(level: TruthTable, region: TruthTable) -> list[int]:

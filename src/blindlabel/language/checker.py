@@ -82,9 +82,8 @@ class _Check:
             kind = self.kind(statement.value)
             if isinstance(statement, tree.Return):
                 returned = returned or statement
-                self.expect(
-                    kind, Type.BOOLEAN, statement.value, "ret-not-boolean", "ret gives the answer, which is a Boolean"
-                )
+                reason = "ret gives the answer, which is a Boolean"
+                self.expect(kind, Type.BOOLEAN, statement.value, reason, "ret-not-boolean")
                 continue
             if statement.name in self.variables:
                 past.append(self.variables[statement.name])
@@ -99,9 +98,8 @@ class _Check:
         for variable in [*past, *self.variables.values()]:
             if not variable.read and variable.assigned is not None:
                 message = f"${variable.assigned.name} is set here, but never used after."
-                self.warning(
-                    "unused-variable", message, variable.assigned.name_span, "Use it, or remove the statement."
-                )
+                hint = "Use it, or remove the statement."
+                self.warning("unused-variable", message, variable.assigned.name_span, hint)
 
     # -- expressions: None means that an error has been reported already
 
@@ -117,9 +115,7 @@ class _Check:
         if isinstance(node, tree.Attribute):
             return self.attribute(node)
         if isinstance(node, tree.Not):
-            kind = self.expect(
-                self.kind(node.operand), Type.BOOLEAN, node.operand, "wrong-type", "! turns a Boolean around"
-            )
+            kind = self.expect(self.kind(node.operand), Type.BOOLEAN, node.operand, "! turns a Boolean around")
             return kind and ValueKind(Type.BOOLEAN, constant=None if kind.constant is None else 1 - kind.constant)
         if isinstance(node, tree.Operation):
             return self.chain(node)
@@ -160,7 +156,7 @@ class _Check:
         wanted = Type.BOOLEAN if node.operator in "&|" else Type.NUMBER
         does = {"+": "adds numbers and", "*": "multiplies numbers and"}.get(node.operator, "joins")
         reason = f"{node.operator} {does} Booleans"
-        kinds = [self.expect(self.kind(operand), wanted, operand, "wrong-type", reason) for operand in node.operands]
+        kinds = [self.expect(self.kind(operand), wanted, operand, reason) for operand in node.operands]
         if any(kind is None for kind in kinds):
             return None
         constants = [kind.constant for kind in kinds if kind is not None]
@@ -173,8 +169,8 @@ class _Check:
 
     def compare(self, node: tree.Compare) -> ValueKind | None:
         reason = f"{node.operator} compares numbers"
-        left = self.expect(self.kind(node.left), Type.NUMBER, node.left, "wrong-type", reason)
-        right = self.expect(self.kind(node.right), Type.NUMBER, node.right, "wrong-type", reason)
+        left = self.expect(self.kind(node.left), Type.NUMBER, node.left, reason)
+        right = self.expect(self.kind(node.right), Type.NUMBER, node.right, reason)
         if left is None or right is None:
             return None
         if left.constant is None and right.constant is None:
@@ -201,30 +197,22 @@ class _Check:
         if function.name == "choose":
             return self.choose(node, kinds)
         checked = [
-            self.expect(
-                kind,
-                parameter.type,
-                argument,
-                "wrong-type",
-                f"{parameter.name} of {function.signature} is a {parameter.type.value}",
-            )
-            for kind, parameter, argument in zip(kinds, function.parameters, node.arguments)
+            self.expect(kind, one.type, argument, f"{one.name} of {function.signature} is a {one.type.value}")
+            for kind, one, argument in zip(kinds, function.parameters, node.arguments)
         ]
-        if any(kind is None for kind in checked) or not self.clear_arguments(
-            function, node, [kind for kind in checked if kind]
-        ):
+        known = [kind for kind in checked if kind]
+        if len(known) < len(checked) or not self.clear_arguments(function, node, known):
             return None
         if function.name in ("lower", "upper"):
             given = kinds[0]
             assert given is not None
             return ValueKind(given.type, frozenset(cased(leaf, function.name) for leaf in given.leaves))
-        self.arguments(function, node, [kind for kind in checked if kind])
+        self.arguments(function, node, known)
         return ValueKind(function.result)
 
     def choose(self, node: tree.Call, kinds: list[ValueKind | None]) -> ValueKind | None:
-        condition = self.expect(
-            kinds[0], Type.BOOLEAN, node.arguments[0], "wrong-type", "condition of choose(condition, a, b) is a Boolean"
-        )
+        reason = "condition of choose(condition, a, b) is a Boolean"
+        condition = self.expect(kinds[0], Type.BOOLEAN, node.arguments[0], reason)
         first, second = kinds[1], kinds[2]
         if condition is None or first is None or second is None:
             return None
@@ -245,10 +233,8 @@ class _Check:
             if not parameter.clear:
                 continue
             if parameter.type is Type.TEXT and any(isinstance(leaf, View) for leaf in kind.leaves):
-                message = (
-                    f"{parameter.name} of {function.signature} must not come from the other record, which you cannot"
-                    " see."
-                )
+                never = "must not come from the other record, which you cannot see."
+                message = f"{parameter.name} of {function.signature} {never}"
                 hint = "Write it as a text in double quotes; the other record is the text that is searched."
                 self.error("needle-from-record", message, argument.span, hint)
                 good = False
@@ -315,7 +301,7 @@ class _Check:
                     self.warning("impossible-needle", message, span, f"Write {_quoted(meant)}.")
 
     def expect(
-        self, kind: ValueKind | None, wanted: Type, node: tree.Expression, code: str, reason: str
+        self, kind: ValueKind | None, wanted: Type, node: tree.Expression, reason: str, code: str = "wrong-type"
     ) -> ValueKind | None:
         """The kind if it is what is wanted; otherwise a diagnostic, and None."""
         if kind is None or kind.type is wanted:
@@ -353,13 +339,11 @@ def _forms(recipe: NeedleRecipe, view: View, needle: str, use: NeedleUse) -> fro
 def _with_needles(node: tree.Expression, needles: Mapping[tuple[int, int], str]) -> tree.Expression:
     """The expression with the needles as they are looked for."""
     if isinstance(node, tree.Call):
-        arguments = tuple(
-            tree.Text(needles[id(node), place], span=one.span)
-            if (id(node), place) in needles
-            else _with_needles(one, needles)
-            for place, one in enumerate(node.arguments)
-        )
-        return replace(node, arguments=arguments)
+        arguments = [_with_needles(one, needles) for one in node.arguments]
+        for place, one in enumerate(node.arguments):
+            if (id(node), place) in needles:
+                arguments[place] = tree.Text(needles[id(node), place], span=one.span)
+        return replace(node, arguments=tuple(arguments))
     if isinstance(node, tree.Operation):
         return replace(node, operands=tuple(_with_needles(one, needles) for one in node.operands))
     if isinstance(node, tree.Not):

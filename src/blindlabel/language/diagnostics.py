@@ -137,11 +137,8 @@ def unexpected(piece: list[Token], position: int, accepted: frozenset[str], span
     previous = piece[position - 1] if position else None
     span = spanning(token)
     if previous is None:
-        hint = (
-            f"Did you mean: ret {_shown(token)}...?"
-            if token.type in _STARTS_A_VALUE
-            else "Begin with ret, or with a variable and =."
-        )
+        meant = f"Did you mean: ret {_shown(token)}...?"
+        hint = meant if token.type in _STARTS_A_VALUE else "Begin with ret, or with a variable and =."
         return _wrong("A statement begins with ret, or with a variable and =.", span, _habit(token) or hint)
     if token.type in ("AND", "OR", "SAME") and previous.type == token.type:
         return _wrong(f"{previous}{token} is not needed.", span, f"Write a single {previous}.")

@@ -45,22 +45,23 @@ def substrings(length: int) -> Family:
     )
 
 
+def _of_an_end(name: str, longest_needle: int, cut: Callable[[str, int], str]) -> Family:
+    """Stretches of 1, 2, … characters at one end."""
+
+    def elements(text: str) -> frozenset[str]:
+        return frozenset(cut(text, length) for length in range(1, min(len(text), longest_needle) + 1))
+
+    return Family(name, elements, lambda longest: min(longest, longest_needle))
+
+
 def prefixes(longest_needle: int) -> Family:
     """The first 1, 2, … characters."""
-    return Family(
-        "prefix",
-        lambda text: frozenset(text[:i] for i in range(1, min(len(text), longest_needle) + 1)),
-        lambda longest: min(longest, longest_needle),
-    )
+    return _of_an_end("prefix", longest_needle, lambda text, length: text[:length])
 
 
 def suffixes(longest_needle: int) -> Family:
     """The last 1, 2, … characters."""
-    return Family(
-        "suffix",
-        lambda text: frozenset(text[-i:] for i in range(1, min(len(text), longest_needle) + 1)),
-        lambda longest: min(longest, longest_needle),
-    )
+    return _of_an_end("suffix", longest_needle, lambda text, length: text[-length:])
 
 
 WHOLE = Family("whole", lambda text: frozenset([text]), lambda _: 1)
@@ -128,12 +129,10 @@ def _edited_bound(longest: int, distance: int) -> int:
     if key not in _EDITED_BOUNDS:
         best = [0] * (longest + 2)
         worth = {n: _edits_of_length(n, distance) for n in range(1, words.SIMILAR_WORD_LENGTH + 1)}
-        for room in range(
-            1, longest + 2
-        ):  # a word takes its length and one separator; the last separator is not needed
-            best[room] = max(
-                [best[room - 1]] + [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
-            )
+        # A word takes its length and one separator; the last separator is not needed.
+        for room in range(1, longest + 2):
+            ends = [best[room - n - 1] + value for n, value in worth.items() if n + 1 <= room]
+            best[room] = max([best[room - 1], *ends])
         _EDITED_BOUNDS[key] = best[longest + 1]
     return _EDITED_BOUNDS[key]
 
@@ -257,10 +256,8 @@ def near(value: int) -> tuple[int, int]:
     """The first and the last number that are not far from this one, in hundredths."""
     band, beyond = _band(value), words.NUMBER_BOUND * 10**words.NUMBER_DECIMALS
     first, after = band - NEAR_BANDS, band + NEAR_BANDS + 1
-    return (
-        _BAND_STARTS[first] if first > 0 else -beyond,
-        (_BAND_STARTS[after] if after < len(_BAND_STARTS) else beyond) - 1,
-    )
+    low, high = _BAND_STARTS[max(0, first)], (*_BAND_STARTS, beyond)[min(after, len(_BAND_STARTS))]
+    return low if first > 0 else -beyond, high - 1
 
 
 def _bands_far_from(text: str) -> frozenset[str]:

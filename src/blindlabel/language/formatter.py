@@ -23,11 +23,8 @@ def format_question(question: tree.Tree) -> str:
         line = _statement(statement)
         while comments and comments[0].span.start < statement.span.end:  # before it, or inside it
             lines.append(comments.pop(0).text.rstrip())
-        if (
-            comments
-            and comments[0].span.line == statement.span.end_line
-            and (following is None or comments[0].span.start < following)
-        ):
+        beside = comments and comments[0].span.line == statement.span.end_line
+        if beside and (following is None or comments[0].span.start < following):
             line += "  " + comments.pop(0).text.rstrip()
         lines.append(line)
     lines.extend(comment.text.rstrip() for comment in comments)
@@ -58,9 +55,8 @@ def _format(node: tree.Expression) -> tuple[str, int]:
     if isinstance(node, tree.Attribute):
         return _inside(node.record, _TIGHTNESS["primary"]) + attribute_access(node.name), _TIGHTNESS["primary"]
     if isinstance(node, tree.Call):
-        return f"{node.function}({', '.join(_format(argument)[0] for argument in node.arguments)})", _TIGHTNESS[
-            "primary"
-        ]
+        arguments = ", ".join(_format(argument)[0] for argument in node.arguments)
+        return f"{node.function}({arguments})", _TIGHTNESS["primary"]
     if isinstance(node, tree.Not):
         return "!" + _inside(node.operand, _TIGHTNESS["not"]), _TIGHTNESS["not"]
     if isinstance(node, tree.Compare):

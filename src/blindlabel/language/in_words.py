@@ -9,7 +9,7 @@ from itertools import combinations
 
 from blindlabel.language.chain import Chain, Condition, call_of, term_text
 from blindlabel.language.formatter import number, quote
-from blindlabel.language.formula import Atom, evaluate
+from blindlabel.language.formula import Atom, holds
 from blindlabel.language.record import Record
 
 
@@ -74,9 +74,7 @@ def _named(atom: Atom, record: Record | None) -> str:
 
 def _attributes_with(atom: Atom, record: Record) -> list[str]:
     """The attributes of a record in which a predicate on the whole record holds."""
-    return [
-        name for name in record.attributes if evaluate(replace(atom, view=replace(atom.view, attribute=name)), record)
-    ]
+    return [name for name in record.attributes if holds(replace(atom, view=replace(atom.view, attribute=name)), record)]
 
 
 def sentence_of(chain: Chain, record: Record | None = None) -> str:
@@ -101,10 +99,7 @@ def sentence_of(chain: Chain, record: Record | None = None) -> str:
             how_many = _how_many([points[place] for place in rest], needed)
             named = ", ".join(said[place] for place in rest)
             yes += f"{', and ' if must else ''}enough of these {len(rest)} ({how_many}): {named}"
-    below = [
-        " or ".join(asked_in_words(Condition((term,)), record) for term in terms)
-        for terms in (chain.exclusions, chain.unless)
-    ]
+    below = [asked_in_words(Condition(terms), record) for terms in (chain.exclusions, chain.unless)]
     no = f"; not if it has {below[0]}" if below[0] else ""
     return f"{yes}{no}{f', unless it has {below[1]}' if below[1] else ''}."
 

@@ -133,16 +133,14 @@ def _lexical(piece: list[Token], limits: Limits) -> list[Diagnostic]:
             found.append(unknown_character(token, span_of(token)))
             break  # one stray character often comes in a row
         if token.type == "UNCLOSED_TEXT":
-            found.append(
-                error("unclosed-text", 'This text has no closing ".', span_of(token), 'Put a " where the text ends.')
-            )
+            hint = 'Put a " where the text ends.'
+            found.append(error("unclosed-text", 'This text has no closing ".', span_of(token), hint))
         elif token.type == "TEXT":
             found.extend(_escape_errors(token))
         elif token.type == "NUMBER" and sum(map(str.isdigit, token)) > limits.number_digits:
             message = f"This number has more than {limits.number_digits} digits."
-            found.append(
-                error("number-too-long", message, span_of(token), "Compare long numbers as text, with equals or is_in.")
-            )
+            hint = "Compare long numbers as text, with equals or is_in."
+            found.append(error("number-too-long", message, span_of(token), hint))
     return found
 
 

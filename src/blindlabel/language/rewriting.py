@@ -250,9 +250,8 @@ class Rewriting:
                     done[key] = at_leaves(sources)
             return done[key]
 
-        return found(
-            tuple(one if isinstance(one, (_Leaf, _Choice)) else self.number(one).constant for one in arguments)
-        )
+        given = (one if isinstance(one, (_Leaf, _Choice)) else self.number(one).constant for one in arguments)
+        return found(tuple(given))
 
     def predicate(self, predicate: Predicate, sources: Sequence[_Source]) -> Formula:
         """A predicate of leaves."""

@@ -59,13 +59,8 @@ class Opening(Shape):
 
     def commitment(self, asked: AskedRound) -> str:
         """The commitment in the messages of a round."""
-        claim = [
-            "blindlabel questions 1",
-            self.study,
-            self.owner,
-            asked.round,
-            [[one.record, one.question] for one in asked.questions],
-        ]
+        questions = [[one.record, one.question] for one in asked.questions]
+        claim = ["blindlabel questions 1", self.study, self.owner, asked.round, questions]
         salt = bytes.fromhex(asked.salt)
         return hashlib.blake2b(canonical(claim), key=salt, digest_size=32, person=b"bl-questions").hexdigest()
 
@@ -104,9 +99,8 @@ def _salt(store: Store, identity: Identity, round: int) -> bytes:
     commits to the same questions in the same words. Nobody else can tell it from a random one.
     """
     about = canonical([store.state().study, store.name, round])
-    return hashlib.blake2b(
-        about, key=identity.envelope_secret, digest_size=SALT_BYTES, person=b"bl-asked-salt"
-    ).digest()
+    secret = identity.envelope_secret
+    return hashlib.blake2b(about, key=secret, digest_size=SALT_BYTES, person=b"bl-asked-salt").digest()
 
 
 @dataclass(frozen=True)

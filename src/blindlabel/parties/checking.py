@@ -90,11 +90,8 @@ def settled(agreement: Agreement, pairs: Sequence[Cell], files: Sequence[Path]) 
     """What both owners' experts say about every pair; refused unless they agree."""
     said = [{pair: row.get("match", "") for pair, row in _lines(agreement, path).items()} for path in files]
     owners = {owner for path in files for owner in agreement.owners if f"record_{owner}" in read_table(path).attributes}
-    if (
-        len(files) != 2
-        or len(owners) != 2
-        or any(one.keys() != {str(n + 1) for n in range(len(pairs))} for one in said)
-    ):
+    every = {str(number) for number in range(1, len(pairs) + 1)}
+    if len(files) != 2 or len(owners) != 2 or any(one.keys() != every for one in said):
         raise InputError("Checked pairs are settled by the files of both owners, with all pairs in them.")
     open_pairs = [pair for pair, one in said[0].items() if one not in ("0", "1") or said[1][pair] != one]
     if open_pairs:

@@ -43,6 +43,7 @@ from blindlabel.protocol.interfaces import Loaded, Studies
 from blindlabel.protocol.invitation import Invitation
 from blindlabel.protocol.letters import Letters, public_of, sender_of
 from blindlabel.protocol.messages import Signed
+from blindlabel.protocol.next_steps import NextStep, of_coordinator
 from blindlabel.protocol.refusals import NotFitting, TooEarly, TwoLives, WrongStudy, two_copies
 from blindlabel.protocol.sampling import Draw
 from blindlabel.protocol.shape import Blob, Locked
@@ -196,12 +197,21 @@ class CoordinatorParty:
         state, bodies = self.load(study).state, self.store.bodies(study)
         if known.received == state.owners[owner].sent:  # otherwise it may speak of the round before
             self.written[study, owner] = state.round, known.written
-        ahead = state.owners[owner].join is not None and is_ahead(state, owner, known)
-        others = self.store.ahead(study)
-        if ahead != (owner in others):
-            self.store.note_ahead(study, owner, ahead=ahead)
-            others ^= {owner}
-        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), others)
+        said = Known(received=known.received, latest=known.latest) if is_ahead(state, owner, known) else Known()
+        if said != self.store.ahead(study).get(owner, Known()):
+            self.store.note_ahead(study, owner, said)
+        ahead = self.ahead(study, state)
+        return standing_with(state, owner, known, lambda blob: not bodies.has(blob), self.store.life(), ahead)
+
+    def ahead(self, study: str, state: StudyState) -> set[str]:
+        """The owners that have messages which this coordinator has forgotten, until its state has caught up."""
+        return {owner for owner, known in self.store.ahead(study).items() if is_ahead(state, owner, known)}
+
+    def next_steps(self, study: str, state: StudyState) -> list[NextStep]:
+        """Who has to do what next."""
+        has = self.store.bodies(study).has
+        lost = {slot.partition(" ")[0] for slot, blob in needed_bodies(state).items() if not has(blob)}
+        return of_coordinator(self.agreement(study), state, self.ahead(study, state), lost)
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another takes part: their messages would contradict each
@@ -233,16 +243,16 @@ class CoordinatorParty:
     def work(self, study: str) -> bool:
         """Do what can be done for a study now; True if something was done."""
         done = False
-        while todo := self._todo(study):
+        while todo := self.todo(study):
             try:
                 self._do(study, todo[0])
             except OutsideError:
-                if todo[0] in self._todo(study):
+                if todo[0] in self.todo(study):
                     raise  # otherwise another process has done it, and removed the lists
             done = True
         return done
 
-    def _todo(self, study: str) -> list[StudyWork]:
+    def todo(self, study: str) -> list[StudyWork]:
         """What can be done now. Missing lists (no backup has them) are on their way from their owners."""
         state, has = self.load(study).state, self.store.bodies(study).has
         return [
@@ -327,10 +337,8 @@ class CoordinatorParty:
         state = self.load(study).state
         if not state.samples:
             raise InputError("The study has no labels yet: its samples have not been drawn.")
-        found = self._labels(study, state)
-        return {
-            pairing: found[key_of(*pairing)] for pairing in self.agreement(study).pairings if key_of(*pairing) in found
-        }
+        found, pairings = self._labels(study, state), self.agreement(study).pairings
+        return {pairing: found[key_of(*pairing)] for pairing in pairings if key_of(*pairing) in found}
 
     # Keys
 

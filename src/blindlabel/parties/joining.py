@@ -111,7 +111,10 @@ def begin_study(store: Store, invitation: Invitation, table: Table, settings: Ma
         raise InputError(misfit)
     identity, token = new_identity(), secrets.token_urlsafe(32)
     state = owner.OwnerState(study=agreement.hash, name=invitation.owner, coordinator_key=invitation.coordinator_key)
-    begin = owner.joins(state, _join_body(agreement, invitation, len(table), identity, token))
+    keys = {name: getattr(identity.public, name).hex() for name in ("envelope_key", "signing_key")}
+    said = {"records": len(table), "token_hash": token_hash(token), **keys}
+    join = proved_join(bytes.fromhex(invitation.code), agreement.hash, invitation.owner, **said)
+    begin = owner.joins(state, join)
     kept = {_IDENTITY: identity.to_bytes(), _TOKEN: token.encode()}
     known = {
         **settings,
@@ -131,20 +134,6 @@ def invited_to(invitation: Invitation) -> Agreement:
     if invitation.owner not in agreement.owners:
         raise InputError(f"The invitation is for {invitation.owner}, whom its agreement does not name.")
     return agreement
-
-
-def _join_body(
-    agreement: Agreement, invitation: Invitation, records: int, identity: Identity, token: str
-) -> messages.Join:
-    return proved_join(
-        bytes.fromhex(invitation.code),
-        agreement.hash,
-        invitation.owner,
-        records=records,
-        envelope_key=identity.public.envelope_key.hex(),
-        signing_key=identity.public.signing_key.hex(),
-        token_hash=token_hash(token),
-    )
 
 
 def signed_by(identity: Identity, message: Message) -> Signed:

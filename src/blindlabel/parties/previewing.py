@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from blindlabel.engines.registry import rules_named
-from blindlabel.envelope.identity import POINT_BYTES, PublicIdentity
+from blindlabel.envelope.identity import POINT_BYTES
 from blindlabel.envelope.stream import sealed_size
 from blindlabel.parties.accounting import exposure_of, of_engine
 from blindlabel.parties.joining import own_identity
@@ -22,7 +22,7 @@ from blindlabel.protocol.account import choices
 from blindlabel.protocol.blocking import Extent
 from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.letters import Letters
+from blindlabel.protocol.letters import Letters, coordinator_of
 from blindlabel.protocol.owner_facts import OwnRound
 from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.protocol.shape import COORDINATOR
@@ -81,13 +81,9 @@ class Preview:
         for peer in state.peers:
             other = state.peer(peer).records
             points, places = extent.offers(own, other) * POINT_BYTES, 4 * extent.chosen(own, other)
-            steps = (
-                ("offered", points, now.offered),
-                ("blinded", points, now.blinded),
-                ("picked", places, now.passed_on),
-            )
-            for kind, length, done in steps:
-                if peer not in done:
+            done = {"offered": now.offered, "blinded": now.blinded, "picked": now.passed_on}
+            for kind, length in (("offered", points), ("blinded", points), ("picked", places)):
+                if peer not in done[kind]:
                     yield self._departure(state, kind, peer, 0, (sealed_size(kind, length), kind != "picked"))
         if not now.is_sampled:
             wire = 700 + agreement.sampling.records * (len(str(own)) + 1)
@@ -132,16 +128,13 @@ class Preview:
         *,
         made: bool = False,
     ) -> Departure:
-        letters = Letters(
-            state.study, own_identity(self.store), PublicIdentity.from_bytes(bytes.fromhex(state.coordinator_key))
-        )
+        letters = Letters(state.study, own_identity(self.store), coordinator_of(state))
         receiver = about if kind in messages.TO_OWNERS else COORDINATOR
         asked = "owner whose records are asked" if kind == "answers" else "owner that asks"
         said, sizes = dict(declared(messages.KINDS[kind])), self._sizes(state, about)
         about = "" if about == COORDINATOR else about
-        tells = [
-            f"{one.about}, {ceil(one.bits(sizes)):,} bits at most" for one in said.values() if isinstance(one, Tells)
-        ]
+        counted = [one for one in said.values() if isinstance(one, Tells)]
+        tells = [f"{one.about}, {ceil(one.bits(sizes)):,} bits at most" for one in counted]
         reason = said.get("blob", KNOWN)
         told = "; ".join(tells) or (f"nothing: {reason.because}" if isinstance(reason, Nothing) else "")
         line, letter = COORDINATOR if receiver == COORDINATOR else asked, len(letters.seal(bytes(wire)))

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from blindlabel.errors import InputError, OutsideError, reason
 from blindlabel.protocol import agreement as agreements
@@ -75,13 +76,8 @@ def write_folder(folder: Path, owner: str, agreement: Agreement, questions: Iter
         folder.mkdir(parents=True, exist_ok=True)
         write_csv(folder / "questions.csv", COLUMNS, rows)
         (folder / "agreement.toml").write_text(to_text(agreement), encoding="utf-8")
-        about = {
-            "format": FORMAT,
-            "version": VERSION,
-            "study": agreement.name,
-            "agreement": agreement.hash,
-            "owner": owner,
-        }
+        study = {"study": agreement.name, "agreement": agreement.hash, "owner": owner}
+        about = {"format": FORMAT, "version": VERSION, **study}
         (folder / "about.json").write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutsideError(f"{folder} cannot be written: {error.strerror or error}.") from error
@@ -119,10 +115,8 @@ def _listed(folder: Path) -> Iterator[SavedQuestion]:
             if folder.resolve() not in path.resolve().parents:
                 raise ValueError(f"{row['file']} lies outside the folder")
             saved = datetime.fromisoformat(row["saved"]).timestamp() if row["saved"] else None
-            text = question_text(path)
-            yield SavedQuestion(
-                int(row["round"]), int(row["position"]), row["id"], text, row["source"], row["author"], saved
-            )
+            number, position, source, author = int(row["round"]), int(row["position"]), row["source"], row["author"]
+            yield SavedQuestion(number, position, row["id"], question_text(path), source, author, saved)
 
 
 def files_of_round(folder: Path, round: int) -> dict[str, Path]:
@@ -136,8 +130,20 @@ def files_of_round(folder: Path, round: int) -> dict[str, Path]:
 def question_text(path: Path) -> str:
     """The text of one file."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path} is larger than any question can be.")
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeError) as error:
+        with path.open("rb") as file:
+            return question_in(file, str(path))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}.") from None
+    except OSError as error:
         raise InputError(f"{path} cannot be read: {reason(error)}.") from error
+
+
+def question_in(file: IO[bytes], name: str) -> str:
+    """The text of an open file; `name` is what people call it."""
+    content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InputError(f"{name} is larger than any question can be.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error

@@ -56,9 +56,8 @@ def check_by_default(
     asked = dict.fromkeys(atom.function for atom in atoms_of(checked.formula))
     for name in (name for name in asked if name not in DEFAULT_FUNCTIONS):
         message = f"A default agreement does not encode {name}."
-        checked = checked.warned(
-            warning("not-by-default", message, place, f"Agree on {name} under encoding.functions.")
-        )
+        hint = f"Agree on {name} under encoding.functions."
+        checked = checked.warned(warning("not-by-default", message, place, hint))
     return checked
 
 
@@ -246,9 +245,8 @@ def _wrong_with(store: Store, text: str) -> str:
 def _paths(store: Store, folder: Path, tasks: Sequence[Task]) -> dict[int, Path]:
     """The file of each record of a round that has one, named by the record's id or position."""
     files, records = files_of_round(folder, tasks[0].round), store.records()
-    named = {
-        one.record: files.get(records[one.record].id) or files.get(str(records[one.record].position)) for one in tasks
-    }
+    asked = [records[one.record] for one in tasks]
+    named = {own.record: files.get(own.id) or files.get(str(own.position)) for own in asked}
     return {record: path for record, path in named.items() if path is not None}
 
 

@@ -18,14 +18,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from blindlabel.engines.interface import Engine, KeyPair, ParcelError, Terms, Values, Working
-from blindlabel.envelope.identity import (
-    Context,
-    EnvelopeDamaged,
-    EnvelopeError,
-    Identity,
-    PublicIdentity,
-    shared_secret,
-)
+from blindlabel.envelope.identity import Context, EnvelopeDamaged, EnvelopeError, Identity, shared_secret
 from blindlabel.envelope.stream import lock, new_key, open_, seal, unlock
 from blindlabel.errors import InputError
 from blindlabel.language.formula import Formula
@@ -34,7 +27,7 @@ from blindlabel.parties.questions import check_question
 from blindlabel.protocol import comparing
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import SecretMissing, Store, Task
-from blindlabel.protocol.letters import public_of
+from blindlabel.protocol.letters import coordinator_of, public_of
 from blindlabel.protocol.shape import Blob
 
 
@@ -209,8 +202,8 @@ class Rounds:
         """The keyed hashes of these values, sealed for the coordinator."""
         peer = direction.holder if direction.asker == self.store.name else direction.asker
         hashes = comparing.hashes(values, self._comparing(state, peer, round), direction)
-        coordinator = PublicIdentity.from_bytes(bytes.fromhex(state.coordinator_key))
-        return self.store.bodies.write(seal(self.identity, coordinator, self._context(kind, round), [hashes]))
+        sealed = seal(self.identity, coordinator_of(state), self._context(kind, round), [hashes])
+        return self.store.bodies.write(sealed)
 
     def _comparing(self, state: rules.OwnerState, peer: str, round: int) -> bytes:
         """The secret under which this owner and another hash what is compared in a round."""

@@ -25,7 +25,7 @@ from blindlabel.errors import InputError
 from blindlabel.protocol import blocking
 from blindlabel.protocol import owner_rules as rules
 from blindlabel.protocol.interfaces import Store
-from blindlabel.protocol.letters import public_of
+from blindlabel.protocol.letters import coordinator_of, public_of
 from blindlabel.protocol.refusals import NotFitting
 from blindlabel.protocol.shape import Blob
 from blindlabel.records.tables import Table
@@ -66,7 +66,7 @@ class EnrichedSampling:
         self.change(lambda state: rules.has_offered(state, peer, blob))
 
     def _blind(self, peer: str) -> None:
-        coordinator = PublicIdentity.from_bytes(bytes.fromhex(self.store.state().coordinator_key))
+        coordinator = coordinator_of(self.store.state())
         sealed = seal(self.identity, coordinator, self._context("blinded"), [self._blinded(peer).body])
         blob = self.store.bodies.write(sealed)
         self.change(lambda state: rules.has_blinded(state, peer, blob))
@@ -94,10 +94,8 @@ class EnrichedSampling:
         offered.
         """
         content = self._opened("picked", peer, blob)
-        return [
-            int.from_bytes(content[start : start + _PLACE_BYTES], "big")
-            for start in range(0, len(content), _PLACE_BYTES)
-        ]
+        starts = range(0, len(content), _PLACE_BYTES)
+        return [int.from_bytes(content[start : start + _PLACE_BYTES], "big") for start in starts]
 
     def _rows(self, peer: str) -> list[int]:
         """The row of every offer of this owner, in the order in which they were offered."""

@@ -18,7 +18,7 @@ from blindlabel.protocol.figures import Tally
 from blindlabel.protocol.interfaces import Traffic
 from blindlabel.protocol.labels import is_discarded, is_match
 from blindlabel.protocol.messages import EndReason
-from blindlabel.protocol.next_steps import NextStep, of_coordinator
+from blindlabel.protocol.next_steps import NextStep
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def standing(coordinator: CoordinatorParty, study: str) -> StudyStanding:
         round=state.round,
         overdue=is_overdue(agreement, datetime.date.today()) and not state.ended,
         ended=state.ended,
-        waiting=tuple(of_coordinator(agreement, state, coordinator.store.ahead(study))),
+        waiting=tuple(coordinator.next_steps(study, state)),
         owners={owner: _owner_standing(state, owner) for owner in state.owners},
         history=tuple(_round_standing(state, number) for number in range(1, state.round + 1)),
         parts=_parts(coordinator, study) if state.uniform and state.samples else {},
@@ -168,9 +168,8 @@ def _round_standing(state: StudyState, number: int) -> RoundStanding:
 def _parts(coordinator: CoordinatorParty, study: str) -> dict[str, SampleStanding]:
     state, found = coordinator.load(study).state, {}
     for (first, second), labels in coordinator.labels(study).items():
-        uniform = np.logical_and.outer(
-            *(np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
-        )
+        drawn = (np.isin(state.samples[owner], state.uniform[owner]) for owner in (first, second))
+        uniform = np.logical_and.outer(*drawn)
         common = state.partners[key_of(first, second)]
         found[key_of(first, second)] = SampleStanding(common, _part(labels, uniform), _part(labels, ~uniform))
     return found

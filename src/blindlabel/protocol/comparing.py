@@ -55,17 +55,9 @@ class Direction:
     @property
     def context(self) -> bytes:
         """32 bytes that stand for all of it."""
-        document = [
-            "blindlabel comparing 1",
-            self.agreement,
-            self.round,
-            self.asker,
-            self.holder,
-            list(self.asked),
-            list(self.served),
-            self.records.model_dump(mode="json"),
-            self.answers.model_dump(mode="json"),
-        ]
+        between = [self.agreement, self.round, self.asker, self.holder, list(self.asked), list(self.served)]
+        bodies = [body.model_dump(mode="json") for body in (self.records, self.answers)]
+        document = ["blindlabel comparing 1", *between, *bodies]
         return hashlib.blake2b(canonical(document), digest_size=32, person=b"bl-comparing").digest()
 
 

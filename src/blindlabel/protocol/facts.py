@@ -278,9 +278,8 @@ def peers_in(state: StudyState, owner: str) -> list[str]:
 
 def all_confirmed(state: StudyState) -> bool:
     """Whether every owner has confirmed every other."""
-    return state.keys_sent and all(
-        set(state.owners[owner].confirmed) >= set(peers_in(state, owner)) for owner in present(state)
-    )
+    waiting = [set(peers_in(state, owner)) - set(state.owners[owner].confirmed) for owner in present(state)]
+    return state.keys_sent and not any(waiting)
 
 
 def drawn_for(agreement: Agreement, state: StudyState, owner: str, draw: Draw) -> tuple[int, ...]:
@@ -327,8 +326,7 @@ def spent_bodies(state: StudyState) -> set[Blob]:
     that have been compared, and bodies of a sample that is drawn.
     """
     exchanged = [kind for one in state.owners.values() for kind in (one.offered, one.blinded, one.picked)]
-    named = {blob for kind in exchanged for blob in kind.values()} | {
-        blob for one in state.rounds for blob in one.bodies
-    }
+    named = {blob for kind in exchanged for blob in kind.values()}
+    named |= {blob for one in state.rounds for blob in one.bodies}
     made = [state.labels, state.released, *(one.read for one in state.rounds[-1:] if not one.is_over)]
     return named - {*needed_bodies(state).values()} - {one.blob for kind in made for one in kind.values()}

@@ -98,16 +98,8 @@ class Tally(Shape):
 
     def as_figures(self) -> dict[str, float | int | None]:
         """All figures, for reports and pages."""
-        return {
-            "pairs": self.pairs,
-            "agreed": self.agreed,
-            "disagreed": self.disagreed,
-            "matches": self.both,
-            "too_loose": self.loose,
-            "percent": self.percent,
-            "kappa": self.kappa,
-            "ac1": self.ac1,
-        }
+        named = {name: getattr(self, name) for name in ("pairs", "agreed", "disagreed", "percent", "kappa", "ac1")}
+        return named | {"matches": self.both, "too_loose": self.loose}
 
 
 # What the figures say

@@ -19,10 +19,10 @@ from typing import Literal, NamedTuple, Protocol
 
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.language.record import Record
-from blindlabel.protocol import facts
-from blindlabel.protocol import owner_rules as owner
 from blindlabel.protocol.agreement import Agreement
+from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.messages import Message, Signed
+from blindlabel.protocol.owner_rules import OwnerState, OwnerStep
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import Known, Life, Standing
 
@@ -175,7 +175,7 @@ class Questions(Protocol):
     def agreement(self) -> Agreement:
         """The study's agreement."""
 
-    def state(self) -> owner.OwnerState:
+    def state(self) -> OwnerState:
         """What the protocol knows."""
 
     def records(self) -> list[OwnRecord]:
@@ -234,13 +234,11 @@ class Store(Questions, Protocol):
         """Such a fact, or None if there is none."""
 
     def begin(
-        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: owner.OwnerStep, sign: MessageSigner
+        self, settings: dict[str, str], secrets: Mapping[str, bytes], begin: OwnerStep, sign: MessageSigner
     ) -> None:
         """Keep what an owner begins a study with, including its first message: all of it or nothing."""
 
-    def change(
-        self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
-    ) -> owner.OwnerStep:
+    def change(self, event: Callable[[OwnerState], OwnerStep], sign: MessageSigner | None = None) -> OwnerStep:
         """Apply an event of the protocol and save state and messages together; messages then wait in the outbox."""
 
     def unsent(self) -> list[tuple[int, bytes]]:
@@ -278,7 +276,7 @@ class Traffic(NamedTuple):
 class Loaded:
     """A study's state as it was read."""
 
-    state: facts.StudyState
+    state: StudyState
     version: int
 
 
@@ -296,7 +294,7 @@ class Studies(Protocol):
     """What a coordinator has to remember about all its studies. Secrets of the study "" are the coordinator's own."""
 
     def create(
-        self, name: str, agreement: str, state: facts.StudyState, before_commit: Callable[[], object] = lambda: None
+        self, name: str, agreement: str, state: StudyState, before_commit: Callable[[], object] = lambda: None
     ) -> bool:
         """A new study; False if it is there already. `before_commit` runs in the one process that makes it."""
 
@@ -310,12 +308,7 @@ class Studies(Protocol):
         """A study's state, or None if there is no such study."""
 
     def save(
-        self,
-        loaded: Loaded,
-        state: facts.StudyState,
-        *,
-        incoming: Signed | None = None,
-        outgoing: Sequence[Signed] = (),
+        self, loaded: Loaded, state: StudyState, *, incoming: Signed | None = None, outgoing: Sequence[Signed] = ()
     ) -> bool:
         """Save the new state with everything that goes with it; False, with nothing saved, if another process was
         faster.
@@ -350,11 +343,13 @@ class Studies(Protocol):
     def life(self) -> str:
         """The newest life of the database."""
 
-    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
-        """Remember whether an owner has messages that this coordinator has forgotten."""
+    def note_ahead(self, study: str, owner: str, known: Known) -> None:
+        """Remember how far an owner is that has messages which this coordinator has forgotten; `Known()` if it has
+        none.
+        """
 
-    def ahead(self, study: str) -> set[str]:
-        """The owners for which that was noted."""
+    def ahead(self, study: str) -> dict[str, Known]:
+        """The owners for which that was noted. The study's state may have caught up with them since."""
 
     def bodies(self, study: str) -> Bodies:
         """The bodies of a study."""
@@ -365,7 +360,7 @@ class Studies(Protocol):
     def free(self) -> int:
         """How many bytes there is room for."""
 
-    def remove_bodies(self, study: str, spent: Callable[[facts.StudyState], Collection[Blob]]) -> None:
+    def remove_bodies(self, study: str, spent: Callable[[StudyState], Collection[Blob]]) -> None:
         """Remove the bodies that a study no longer needs, judged by its newest state."""
 
     def secret(self, study: str, name: str) -> bytes:

@@ -136,10 +136,8 @@ def _check_account(agreement: Agreement, state: StudyState, owner: str, told: in
         return
     repeats, size = _repeats(state, [owner]), agreement.sampling.records
     used = state.asked_anew + (0 if repeats else 1)
-    asked = [
-        max(told, _missed(state) * size),
-        *(state.owners[peer].asked for peer in peers_in(state, owner) if not repeats),
-    ]
+    others = [] if repeats else [state.owners[peer].asked for peer in peers_in(state, owner)]
+    asked = [max(told, _missed(state) * size), *others]
     if used > agreement.rounds or max(asked) + size > agreement.records_asked:
         raise InputError(
             f"The agreement has no room for a new workspace of {owner}: what the lost one could tell counts, and then"

@@ -24,6 +24,7 @@ from nacl.secret import Aead
 
 from blindlabel.envelope.identity import Context, Identity, KeyUnusable, PublicIdentity, shared_secret
 from blindlabel.protocol.messages import LARGEST, Join, Peer
+from blindlabel.protocol.owner_rules import OwnerState
 from blindlabel.protocol.refusals import MalformedMessage, UnknownVersion
 
 BLOCK = 4096
@@ -75,6 +76,11 @@ class Letters:
 def public_of(keys: Join | Peer) -> PublicIdentity:
     """An owner's public keys."""
     return PublicIdentity.from_bytes(bytes.fromhex(keys.envelope_key + keys.signing_key))
+
+
+def coordinator_of(state: OwnerState) -> PublicIdentity:
+    """The coordinator's public keys, as the invitation had them."""
+    return PublicIdentity.from_bytes(bytes.fromhex(state.coordinator_key))
 
 
 def sender_of(letter: bytes) -> tuple[str, PublicIdentity]:

@@ -39,6 +39,17 @@ ENDED: Mapping[EndReason, str] = MappingProxyType(
 )
 """Why a study is over, as people are told."""
 
+_PERSON = {
+    "verify": "You have to compare the verification words with {peer} (`blindlabel owner verify`).",
+    "write": (
+        "You have to write the questions of round {round} and hand them in: {saved:,} of {asked:,} records have one"
+        " (`blindlabel owner annotate`)."
+    ),
+    "hand in": (
+        "You have to hand in round {round}: all {asked:,} records have a question (in the web app, or with"
+        " `blindlabel owner run --hand-in`)."
+    ),
+}
 _WORK = {
     "offer": "Your machine has to offer its blinded blocking keys to {peer}.",
     "blind": "Your machine has to blind the keys that {peer} offered.",
@@ -64,6 +75,7 @@ _RESTORED = (
     "an old backup was restored. Every owner has to run again, also one whose study is over; if that does not help,"
     " restore a newer backup"
 )
+_AGAIN = "has to run again: what it sent is in no backup, and its machine sends it again"
 _OF_OWNERS = {
     "join": "has to join",
     "join again": "has to join again, with its new invitation",
@@ -117,10 +129,9 @@ def of_owner(
         return [NextStep("you", "join", "This workspace has not joined yet: run `blindlabel owner join`.")]
     if state.sample is not None and not kept:
         return [NextStep("machine", "keep", KEEP)]
-    own = list(_of_person(state, saved))
-    own += [
-        NextStep("machine", one.kind, _WORK[one.kind].format(peer=one.peer)) for one in owner.work(agreement, state)
-    ]
+    todo = owner.work(agreement, state)
+    own = [*_of_person(state, saved)]
+    own += [NextStep("machine", one.kind, _WORK[one.kind].format(peer=one.peer)) for one in todo]
     if unsent:
         own.append(NextStep("machine", "send", SEND))
     others = _of_others(agreement, state)
@@ -139,32 +150,12 @@ def _of_person(state: owner.OwnerState, saved: int) -> list[NextStep]:
         return []
     unconfirmed = [name for name in state.known if name not in state.confirmed]
     if unconfirmed:
-        return [
-            NextStep(
-                "you", "verify", f"You have to compare the verification words with {peer} (`blindlabel owner verify`)."
-            )
-            for peer in unconfirmed
-        ]
+        return [NextStep("you", "verify", _PERSON["verify"].format(peer=peer)) for peer in unconfirmed]
     if not state.peers or not state.rounds or state.rounds[-1].handed_in or state.is_to_carry:
         return []
-    asked, number = len(state.rounds[-1].ask), state.round
-    if saved < asked:
-        return [
-            NextStep(
-                "you",
-                "write",
-                f"You have to write the questions of round {number} and hand them in: {saved:,} of {asked:,} records"
-                " have one (`blindlabel owner annotate`).",
-            )
-        ]
-    return [
-        NextStep(
-            "you",
-            "hand in",
-            f"You have to hand in round {number}: all {asked:,} records have a question (in the web app, or with"
-            " `blindlabel owner run --hand-in`).",
-        )
-    ]
+    asked = len(state.rounds[-1].ask)
+    what = "write" if saved < asked else "hand in"
+    return [NextStep("you", what, _PERSON[what].format(round=state.round, saved=saved, asked=asked))]
 
 
 def _of_others(agreement: Agreement, state: owner.OwnerState) -> list[tuple[str, str]]:
@@ -202,9 +193,12 @@ def _one_of(peers: Sequence[str]) -> str:
     return f"{' or '.join(peers)} has"
 
 
-def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = ()) -> list[NextStep]:
+def of_coordinator(
+    agreement: Agreement, state: facts.StudyState, ahead: Collection[str] = (), lost: Collection[str] = ()
+) -> list[NextStep]:
     """What has to happen next, as the coordinator sees it; empty when the study is over. `ahead`: owners that have
     messages which it has forgotten. What the others have to do is not known then: for them the study may be over.
+    `lost`: owners whose bodies are needed and gone. Nobody can use them before they have come again.
     """
     if state.ended:
         return []
@@ -212,11 +206,12 @@ def of_coordinator(agreement: Agreement, state: facts.StudyState, ahead: Collect
         NextStep(name, "restored", f"{name} has messages that this coordinator has forgotten: {_RESTORED}")
         for name in sorted(ahead)
     ]
+    found += [NextStep(name, "again", f"{name} {_AGAIN}") for name in sorted({*lost} - {*ahead})]
     for name in sorted(state.owners) if not found else ():
         what = _awaited(agreement, state, name)
         if what is not None:
             found.append(NextStep(name, what, f"{name} {_OF_OWNERS[what].format(round=state.round)}"))
-    own = {one.kind for one in coordinator.work(agreement, state)}
+    own = {one.kind for one in coordinator.work(agreement, state)} if not lost else ()
     does = "the coordinator {}, which its server does by itself"
     return found + [
         NextStep(COORDINATOR, kind, does.format(_OF_COORDINATOR[kind].format(round=state.round)))

@@ -380,9 +380,8 @@ def _round(agreement: Agreement, state: OwnerState, message: Message, body: mess
     if asked > agreement.records_asked:
         raise NotFitting("The coordinator asks for more questions than the agreement's budget allows.")
     begun = OwnRound(ask=ask, handed_in=not ask, **dict(body))
-    return state.model_copy(
-        update={"rounds": (*state.rounds, begun), "reopened": state.reopened and others < set(state.known)}
-    )
+    reopened = state.reopened and others < set(state.known)
+    return state.model_copy(update={"rounds": (*state.rounds, begun), "reopened": reopened})
 
 
 def _shrank(now: Sequence[int], before: Sequence[int]) -> bool:

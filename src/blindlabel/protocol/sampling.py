@@ -235,9 +235,8 @@ def blocking_keys(record: Record, attributes: Sequence[str]) -> list[str]:
     words of two attributes (which survive an error further on); further words. Common keys are left out later
     (`blocking.rare_keys`).
     """
-    words = {
-        number: record.attributes.get(attribute, "").lower().split() for number, attribute in enumerate(attributes)
-    }
+    texts = [record.attributes.get(attribute, "").lower() for attribute in attributes]
+    words = {number: text.split() for number, text in enumerate(texts)}
     firsts = [(number, found[0]) for number, found in words.items() if found]
     keys = [f"{number}:{word}" for number, word in firsts]
     keys += [f"{a}:{one[:4]}&{b}:{two[:4]}" for index, (a, one) in enumerate(firsts) for b, two in firsts[index + 1 :]]

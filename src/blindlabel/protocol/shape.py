@@ -60,6 +60,4 @@ class Locked(Shape):
 
 def canonical(document: Any) -> bytes:
     """The one JSON text of a document: sorted keys, no spaces, UTF-8, no floats that are not numbers."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(
-        "utf-8"
-    )
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -8,7 +8,7 @@ ahead sends again at once.
    (`Standing`); it leaves that list out while the owner knows it (`tag`).
 3. A message whose body is still needed but gone counts as missing.
 4. A coordinator that has sent fewer messages than an owner accepted was restored from an old backup. Owners send what
-   it does not have, which may bring it forward again.
+   it does not have, which may bring it forward again: whether it has caught up is asked of its state, whoever did it.
 
 A standing is not signed, and nothing is believed because of it: it only makes a party send, ask again, or wait.
 
@@ -126,6 +126,9 @@ def standing_with(
 
 
 def is_ahead(state: StudyState, owner: str, known: Known) -> bool:
-    """Whether an owner has messages of the coordinator that this state does not know."""
-    history = state.owners[owner].history
+    """Whether an owner that takes part has messages of the coordinator that this state does not know."""
+    facts = state.owners[owner]
+    if facts.join is None or facts.away == "removed":
+        return False
+    history = facts.history
     return known.received > len(history) or (known.received > 0 and history[known.received - 1] != known.latest)

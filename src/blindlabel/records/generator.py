@@ -229,9 +229,7 @@ SURNAME_STEMS = _words("""
     ash bram cart den elk fair gar hart ing kil lang mar nor oak pem quar rav sel thorn ul ver wes yar bex cran dun eld
     fen gold hol kes lin mor new pad ros sand tam wick
     """)
-SURNAME_ENDS = _words("""
-    ton ley ford well worth man son field wood by ham stead bury gate more
-    """)
+SURNAME_ENDS = _words("ton ley ford well worth man son field wood by ham stead bury gate more")
 
 TITLES = {"f": ("ms", "mrs", "miss", "dr"), "m": ("mr", "mr", "mr", "dr")}
 
@@ -244,12 +242,8 @@ STREETS = _words("""
 STREET_STEMS = _words("""
     ald ban cor dal ever fern glen high kirk lower mont nether old penn red stony tall upper wind yew
     """)
-STREET_ENDS = _words("""
-    brook dale combe hurst mere moor ridge shaw stone vale view water wick wold
-    """)
-STREET_KINDS = _words("""
-    street road place crescent circuit avenue close court drive lane way terrace
-    """)
+STREET_ENDS = _words("brook dale combe hurst mere moor ridge shaw stone vale view water wick wold")
+STREET_KINDS = _words("street road place crescent circuit avenue close court drive lane way terrace")
 
 KEYBOARD = dict(
     _pairs("""

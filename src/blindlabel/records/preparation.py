@@ -174,9 +174,7 @@ class Recipe:
         if kind is TEXT:
             return prepare_text(text, self.steps)
         found = kind.canonical(prepare_text(text, self._before_reading), self.conventions)
-        if (
-            found is None
-        ):  # what preparation makes readable must be read, or preparing it again would give another value
+        if found is None:  # what preparation makes readable must be read: preparing it again must change nothing
             found = kind.canonical(prepare_text(text, self.steps), self.conventions)
         return prepare_text(found, self.steps) if kind.is_text and found is not None else found
 

@@ -115,9 +115,8 @@ def lengths_for(tables: Sequence[Table], attributes: Sequence[str], recipe: Reci
 def _columns(table: Table) -> dict[str, list[str]]:
     """The values of every attribute that are not empty."""
     rows = table.rows[:_MOST_LOOKED_AT]
-    return {
-        name: [row[place].strip() for row in rows if row[place].strip()] for place, name in enumerate(table.attributes)
-    }
+    columns = zip(table.attributes, zip(*rows))
+    return {name: [text.strip() for text in column if text.strip()] for name, column in columns}
 
 
 def _looks_like(attribute: str, values: Sequence[str], recipe: Recipe) -> str | None:

@@ -194,9 +194,7 @@ def _advice(content: bytes, start: int) -> str:
     )
 
 
-_WESTERN = frozenset(
-    {"cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "latin_1", "iso8859_2", "iso8859_9", "iso8859_15"}
-)
+_WESTERN = {"cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "latin_1", "iso8859_2", "iso8859_9", "iso8859_15"}
 _WESTERN_LETTERS = frozenset("äöüßÄÖÜéèêëàâáãåæçíìîïñóòôõøœúùûýÿÉÈÀÁÅÆÇÍÑÓÕØŒÚŠšŽž’‘“”–—€°§«»…")
 
 

@@ -69,16 +69,13 @@ class Access:
     def session(self, cookie: str) -> Session | None:
         """Whose cookie it is, or None if it is nobody's any more."""
         table = tables.browser
-        with self._database.read() as connection:
-            here = sa.and_(table.c.browser == _hashed(cookie), table.c.until > time.time())
-            row = connection.execute(sa.select(table).where(here)).one_or_none()
-        return None if row is None else Session(**row._mapping)
+        valid = sa.select(table).where(table.c.browser == _hashed(cookie), table.c.until > time.time())
+        return next((Session(**row._mapping) for row in self._database.rows(valid)), None)
 
     def name(self, browser: str, name: str) -> str:
         """Keep the name of whoever sits at a browser; returns it as it will be shown."""
         kept, table = cleaned_name(name), tables.browser
-        with self._database.write() as connection:
-            connection.execute(table.update().where(table.c.browser == browser).values(name=kept))
+        self._database.run(table.update().where(table.c.browser == browser).values(name=kept))
         return kept
 
     def sign_out(self, *, browser: str | None = None, name: str | None = None) -> int:
@@ -89,20 +86,16 @@ class Access:
             ended = ended.where(table.c.browser == browser)
         if name is not None:
             ended = ended.where(table.c.name == name)
-        with self._database.write() as connection:
-            return connection.execute(ended).rowcount
+        return self._database.run(ended)
 
     # Accounts
 
     def accounts(self) -> dict[str, int]:
         """Every account, and how many sessions it has now."""
         joined = sa.and_(tables.browser.c.name == tables.account.c.name, tables.browser.c.until > time.time())
-        counted = sa.select(tables.account.c.name, sa.func.count(tables.browser.c.browser)).outerjoin(
-            tables.browser, joined
-        )
-        with self._database.read() as connection:
-            rows = connection.execute(counted.group_by(tables.account.c.name).order_by(tables.account.c.name))
-            return {row[0]: row[1] for row in rows}
+        name = tables.account.c.name
+        counted = sa.select(name, sa.func.count(tables.browser.c.browser)).outerjoin(tables.browser, joined)
+        return {row[0]: row[1] for row in self._database.rows(counted.group_by(name).order_by(name))}
 
     def set_password(self, name: str, password: str) -> str:
         """Make an account, or give it a new password, which ends its sessions; returns the name as it is kept."""
@@ -122,9 +115,7 @@ class Access:
 
     def password_is(self, name: str, password: str) -> bool:
         """Whether this is the password of the account. It takes just as long if there is no such account."""
-        with self._database.read() as connection:
-            query = sa.select(tables.account.c.password).where(tables.account.c.name == name)
-            kept = connection.execute(query).scalar()
+        kept = self._database.value(sa.select(tables.account.c.password).where(tables.account.c.name == name))
         with self._one_at_a_time:  # each takes 64 MB
             try:
                 argon2id.verify((kept or _nobodys()).encode(), password.encode()[: 4 * LONGEST_PASSWORD])

@@ -95,10 +95,8 @@ class Annotations:
 
     def typed(self, visit: int) -> None:
         """The question was changed; only the first time counts."""
-        table = tables.visit
-        with self._database.write() as connection:
-            here = sa.and_(table.c.visit == visit, table.c.typed.is_(None))
-            connection.execute(table.update().where(here).values(typed=time.time()))
+        first = tables.visit.update().where(tables.visit.c.visit == visit, tables.visit.c.typed.is_(None))
+        self._database.run(first.values(typed=time.time()))
 
     def suggested(self, visit: int, suggestion: str) -> None:
         """A suggestion was shown."""
@@ -109,20 +107,17 @@ class Annotations:
         self._update(visit, saved=time.time(), question=question, source=source, changed=changed, verdict=verdict)
 
     def _update(self, visit: int, **values: Any) -> None:
-        with self._database.write() as connection:
-            connection.execute(tables.visit.update().where(tables.visit.c.visit == visit).values(**values))
+        self._database.run(tables.visit.update().where(tables.visit.c.visit == visit).values(**values))
 
     def log(self) -> list[Visit]:
         """All visits, in the order in which they began."""
-        with self._database.read() as connection:
-            return [Visit(**row._mapping) for row in connection.execute(sa.select(tables.visit).order_by("visit"))]
+        return [Visit(**row._mapping) for row in self._database.rows(sa.select(tables.visit).order_by("visit"))]
 
     def latest(self, annotator: str, most: int = 30) -> list[Visit]:
         """The latest visits of one person in which a question was saved, oldest first."""
         table = tables.visit
         query = sa.select(table).where(table.c.annotator == annotator, table.c.saved.is_not(None))
-        with self._database.read() as connection:
-            rows = connection.execute(query.order_by(table.c.visit.desc()).limit(most)).all()
+        rows = self._database.rows(query.order_by(table.c.visit.desc()).limit(most))
         return [Visit(**row._mapping) for row in reversed(rows)]
 
     def last_suggestion(self, round: int, record: int) -> str | None:
@@ -131,23 +126,19 @@ class Annotations:
         query = sa.select(table.c.suggestion).where(
             table.c.round == round, table.c.record == record, table.c.suggestion.is_not(None)
         )
-        with self._database.read() as connection:
-            found: str | None = connection.execute(query.order_by(table.c.suggested.desc()).limit(1)).scalar()
-            return found
+        return self._database.value(query.order_by(table.c.suggested.desc()))
 
     def drafters(self, round: int) -> dict[int, str]:
         """Who was the last to begin writing about each record of a round."""
         table = tables.visit
         query = sa.select(table.c.record, table.c.annotator).where(table.c.round == round, table.c.typed.is_not(None))
-        with self._database.read() as connection:
-            return {row.record: row.annotator for row in connection.execute(query.order_by(table.c.typed))}
+        return {row.record: row.annotator for row in self._database.rows(query.order_by(table.c.typed))}
 
     # Marks
 
     def marks(self) -> dict[int, Mark]:
         """All marks, by record."""
-        with self._database.read() as connection:
-            return {row.record: Mark(row.unsure, row.note) for row in connection.execute(sa.select(tables.mark))}
+        return {row.record: Mark(row.unsure, row.note) for row in self._database.rows(sa.select(tables.mark))}
 
     def mark(self, record: int, mark: Mark) -> None:
         """Keep what is noted about a record; an empty mark removes it."""
@@ -164,8 +155,7 @@ class Annotations:
         """The second questions about the records of a round, by record, whether written or not."""
         if not tasks:
             return {}
-        with self._database.read() as connection:
-            rows = connection.execute(sa.select(tables.second).where(tables.second.c.round <= tasks[0].round)).all()
+        rows = self._database.rows(sa.select(tables.second).where(tables.second.c.round <= tasks[0].round))
         written = {(row.round, row.record): row for row in rows}
         return {task.record: task_of(task.record, task.round, task.back, written) for task in tasks}
 
@@ -247,17 +237,15 @@ def questions_asked(workspace: Workspace) -> list[SavedQuestion]:
     """Every saved question, by round and place in the sample. A void round and the one that repeats it are one."""
     records = workspace.records()
     counted = _counted(workspace.state())
-    with workspace.database.read() as connection:
-        query = sa.select(tables.question).where(tables.question.c.question.is_not(None))
-        rows = connection.execute(query.order_by(tables.question.c.round, tables.question.c.record)).all()
+    query = sa.select(tables.question).where(tables.question.c.question.is_not(None))
+    rows = workspace.database.rows(query.order_by(tables.question.c.round, tables.question.c.record))
     found: dict[tuple[int, int], SavedQuestion] = {}
     for row in rows:
         own, key = records[row.record], (counted[row.round], row.record)
         if key in found and found[key].text == row.question:
             continue  # carried over from the void round, which says who wrote it, and when
-        found[key] = SavedQuestion(
-            key[0], own.position, own.id, row.question, row.source or "", row.author or "", row.updated
-        )
+        source, author = row.source or "", row.author or ""
+        found[key] = SavedQuestion(key[0], own.position, own.id, row.question, source, author, row.updated)
     return [found[key] for key in sorted(found)]
 
 

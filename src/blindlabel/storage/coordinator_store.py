@@ -4,8 +4,8 @@ what has been moved. No rules here.
 State and messages change in one transaction (`save`), guarded by the state's version: several processes can serve the
 same studies, and one that comes second reads the new state and tries again. Every transaction that changes a study
 locks the study's row before anything else, so no two wait for each other. Bodies are files beside the database, in a
-folder for each study: what arrived in `bodies`, or in an object store (`object_store`); what was made here in `made`.
-Only the latter has to be in a backup: owners send again what a coordinator needs and does not have.
+folder for each study: what arrived in `bodies`, what was made here in `made`. Only the latter has to be in a backup:
+owners send again what a coordinator needs and does not have.
 
 A database belongs to one folder: keys and bodies are there. The folder's `coordinator.id` and the database must agree,
 so a process that was started with another folder is refused before it accepts anything.
@@ -27,15 +27,13 @@ from blindlabel.protocol.facts import StudyState
 from blindlabel.protocol.interfaces import Loaded, StudyRow, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob
-from blindlabel.protocol.standing import Heard, Life, heard_after
+from blindlabel.protocol.standing import Heard, Known, Life, heard_after
 from blindlabel.storage import coordinator_tables as tables
 from blindlabel.storage.database import Database, next_life
 from blindlabel.storage.files import BodyFiles, remove_abandoned, write_once
-from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 from blindlabel.storage.secret_files import SecretsInMemory
 
-_IDENTITY, _BODIES, _LIFE = "identity", "bodies", "life"
-
+_IDENTITY, _LIFE = "identity", "life"
 
 _OF_WORKSPACE = {tables.token: "owner", tables.outgoing: "receiver", tables.fetchable: "owner", tables.heard: "owner"}
 """Tables with what belongs to an owner's workspace, and the column with the owner's name."""
@@ -55,8 +53,6 @@ class CoordinatorStore:
             self._check_keys()
         self.database = Database(address or file, tables.metadata)
         self._check_folder()
-        url = self.setting(_BODIES)
-        self._object_store = None if url is None else ObjectStore(url)
 
     def _check_folder(self) -> None:
         """Refuse a folder that is not the one with the keys and bodies of this database."""
@@ -104,36 +100,20 @@ class CoordinatorStore:
 
     def setting(self, name: str) -> str | None:
         """A fact about the coordinator, or None if it is not known."""
-        with self.database.read() as connection:
-            query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
-            return connection.execute(query).scalar_one_or_none()
+        return self.database.value(sa.select(tables.setting.c.value).where(tables.setting.c.name == name))
 
     def _set(self, name: str, value: str, *, keep: bool = False) -> None:
         """Set a fact; with `keep`, leave an existing one."""
         new = self._insert(tables.setting).values(name=name, value=value)
         changed = new.on_conflict_do_update(index_elements=["name"], set_={"value": value})
-        with self.database.write() as connection:
-            connection.execute(new.on_conflict_do_nothing() if keep else changed)
+        self.database.run(new.on_conflict_do_nothing() if keep else changed)
 
     def _insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
         return sqlite.insert(table) if self.database.is_sqlite else postgresql.insert(table)
 
-    @property
-    def bodies_url(self) -> str | None:
-        """Where bodies that arrive are kept; None for the coordinator's folder."""
-        return None if self._object_store is None else self._object_store.url
-
-    def keep_bodies_at(self, url: str) -> None:
-        """Keep bodies that arrive from now on at a URL of fsspec. Running processes have to be restarted."""
-        self._object_store = ObjectStore(url)
-        self._set(_BODIES, url)
-
     def bodies(self, study: str) -> BodyFiles:
         """The bodies of a study."""
-        folder, made = self.home / "bodies" / study, self.home / "made" / study
-        if self._object_store is None:
-            return BodyFiles(folder, made)
-        return BodiesInObjectStore(folder, made, self._object_store, study)
+        return BodyFiles(self.home / "bodies" / study, self.home / "made" / study)
 
     def free(self) -> int:
         """Bytes that there is room for on the disk."""
@@ -154,23 +134,19 @@ class CoordinatorStore:
 
     def studies(self) -> list[StudyRow]:
         """All studies, oldest first."""
-        with self.database.read() as connection:
-            known = tables.study.c
-            query = sa.select(known.study, known.name, known.ended, known.created).order_by(known.created)
-            return [StudyRow(*row) for row in connection.execute(query)]
+        known = tables.study.c
+        query = sa.select(known.study, known.name, known.ended, known.created).order_by(known.created)
+        return [StudyRow(*row) for row in self.database.rows(query)]
 
     def agreement(self, study: str) -> str | None:
         """The text of a study's agreement, or None if there is no such study."""
-        with self.database.read() as connection:
-            query = sa.select(tables.study.c.agreement).where(tables.study.c.study == study)
-            return connection.execute(query).scalar_one_or_none()
+        return self.database.value(sa.select(tables.study.c.agreement).where(tables.study.c.study == study))
 
     def load(self, study: str) -> Loaded | None:
         """A study's state, or None if there is no such study."""
-        with self.database.read() as connection:
-            query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
-            row = connection.execute(query).one_or_none()
-        return None if row is None else Loaded(StudyState.model_validate_json(row.state), row.version)
+        query = sa.select(tables.study.c.state, tables.study.c.version).where(tables.study.c.study == study)
+        found = [Loaded(StudyState.model_validate_json(row.state), row.version) for row in self.database.rows(query)]
+        return found[0] if found else None
 
     def save(
         self, loaded: Loaded, state: StudyState, *, incoming: Signed | None = None, outgoing: Sequence[Signed] = ()
@@ -217,24 +193,19 @@ class CoordinatorStore:
         """Messages to an owner with numbers above `after`, in order."""
         known = tables.outgoing.c
         theirs = sa.select(known.wire).where(known.study == study, known.receiver == receiver, known.sequence > after)
-        with self.database.read() as connection:
-            return [bytes(row.wire) for row in connection.execute(theirs.order_by(known.sequence).limit(most))]
+        return [bytes(row.wire) for row in self.database.rows(theirs.order_by(known.sequence).limit(most))]
 
     def fetchable(self, study: str, owner: str, hash: str) -> Blob | None:
         """The body with this hash, if the owner may fetch it."""
         known = tables.fetchable.c
         query = sa.select(known.length).where(known.study == study, known.owner == owner, known.hash == hash)
-        with self.database.read() as connection:
-            length = connection.execute(query).scalar_one_or_none()
+        length = self.database.value(query)
         return None if length is None else Blob(hash=hash, length=length)
 
     def owner_of_token(self, study: str | None, token_hash: str) -> str | None:
         """The owner whose token this is, in this study or (None) in any."""
         query = sa.select(tables.token.c.owner).where(tables.token.c.token_hash == token_hash)
-        if study is not None:
-            query = query.where(tables.token.c.study == study)
-        with self.database.read() as connection:
-            return connection.execute(query).scalars().first()
+        return self.database.value(query if study is None else query.where(tables.token.c.study == study))
 
     def traffic(self, study: str) -> list[Traffic]:
         """What has been moved, by owner and kind."""
@@ -263,8 +234,7 @@ class CoordinatorStore:
         """When a study reached each point: keys given out, samples drawn, each round settled (records go out in it)."""
         known = tables.outgoing.c
         sent = sa.select(known.kind, known.made).where(known.study == study).order_by(known.made)
-        with self.database.read() as connection:
-            rows = [(row.kind, row.made) for row in connection.execute(sent)]
+        rows = [(row.kind, row.made) for row in self.database.rows(sent)]
         last = {kind: max((made for other, made in rows if other == kind), default=None) for kind in ("keys", "sample")}
         names = {"keys": "joining and keys", "sample": "verification and sample"}
         found = [(names[kind], at) for kind, at in last.items() if at is not None]
@@ -299,17 +269,19 @@ class CoordinatorStore:
         """The newest life of the database."""
         return self.setting(_LIFE) or ""
 
-    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:
-        """Remember whether an owner has messages that this coordinator has forgotten."""
-        insert = self._insert(tables.heard).values(study=study, owner=owner, ahead=ahead)
-        with self.database.write() as connection:
-            connection.execute(insert.on_conflict_do_update(index_elements=["study", "owner"], set_={"ahead": ahead}))
+    def note_ahead(self, study: str, owner: str, known: Known) -> None:
+        """Remember how far an owner is that has messages which this coordinator has forgotten; `Known()` if it has
+        none.
+        """
+        said = {"received": known.received, "latest": known.latest}
+        insert = self._insert(tables.heard).values(study=study, owner=owner, **said)
+        self.database.run(insert.on_conflict_do_update(index_elements=["study", "owner"], set_=said))
 
-    def ahead(self, study: str) -> set[str]:
-        """The owners for which that was noted."""
+    def ahead(self, study: str) -> dict[str, Known]:
+        """The owners for which that was noted. The study's state may have caught up with them since."""
         known = tables.heard.c
-        with self.database.read() as connection:
-            return set(connection.execute(sa.select(known.owner).where(known.study == study, known.ahead)).scalars())
+        noted = sa.select(known.owner, known.received, known.latest).where(known.study == study, known.received > 0)
+        return {one.owner: Known(received=one.received, latest=one.latest) for one in self.database.rows(noted)}
 
     def announce(self, study: str, owner: str, blob: Blob, most: int, most_bodies: int) -> bool:
         """An owner uploads this body; False if its uploads would then be more than this many bytes or bodies.

@@ -42,6 +42,7 @@ heard = _of_study(
     sa.Column("life", sa.String(64), nullable=False, default=""),
     sa.Column("rival", sa.String(64), nullable=False, default=""),
     sa.Column("since", sa.Float, nullable=False, default=0.0),
-    sa.Column("ahead", sa.Boolean, nullable=False, default=False),
+    sa.Column("received", sa.Integer, nullable=False, default=0),
+    sa.Column("latest", sa.String(64), nullable=False, default=""),
 )
 setting = sa.Table("setting", metadata, *keys(name=sa.String(40)), *filled(value=sa.Text))

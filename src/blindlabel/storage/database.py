@@ -18,10 +18,10 @@ import secrets
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -34,6 +34,7 @@ from blindlabel.storage.journal_points import Point
 
 _LOCK = 0x626C696E646C6162
 """The advisory lock's number: `blindlab` in ASCII."""
+T = TypeVar("T")
 _fingerprints = sa.Table("tables", sa.MetaData(), sa.Column("fingerprint", sa.String(16), primary_key=True))
 
 
@@ -139,6 +140,21 @@ class Database:
         """A transaction that only reads, from one state of the database."""
         with self.failing_with_a_sentence(), self._reading.begin() as connection:
             yield connection
+
+    def rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+        """What one query finds."""
+        with self.read() as connection:
+            return connection.execute(query).all()
+
+    def value(self, query: sa.Select[T]) -> T | None:
+        """The first value that one query finds, or None."""
+        with self.read() as connection:
+            return connection.execute(query).scalar()
+
+    def run(self, statement: sa.Insert | sa.Update | sa.Delete) -> int:
+        """Change something by one statement; returns how many rows that were."""
+        with self.write() as connection:
+            return connection.execute(statement).rowcount
 
     @contextmanager
     def failing_with_a_sentence(self) -> Iterator[None]:

@@ -251,9 +251,6 @@ class BodyFiles:
                 " comes from: restore it from a backup there."
             )
         journal_points.reached(Point.BEFORE_RENAME)
-        self._keep(part, blob)
-
-    def _keep(self, part: Path, blob: Blob) -> None:
         part.replace(self.folder / blob.hash)
         sync_folder(self.folder)
 

@@ -89,8 +89,7 @@ class RoundQuestions(ABC):
         number = state.round if round is None else round
         if not 1 <= number <= state.round:
             return []
-        with self.database.read() as connection:
-            rows = connection.execute(sa.select(tables.question).where(tables.question.c.round <= number)).all()
+        rows = self.database.rows(sa.select(tables.question).where(tables.question.c.round <= number))
         written = {(row.round, row.record): row for row in rows}
         current = state.rounds[number - 1]
         why: dict[int, Back] = dict.fromkeys(current.ask, "disagreed") if number > 1 and not current.repeats else {}
@@ -121,9 +120,8 @@ class RoundQuestions(ABC):
         table = tables.question
         here = table.c.round == round
         with self.database.read() as connection:
-            count, latest = connection.execute(
-                sa.select(sa.func.count(), sa.func.max(table.c.updated)).where(here)
-            ).one()
+            all_of_them = sa.select(sa.func.count(), sa.func.max(table.c.updated)).where(here)
+            count, latest = connection.execute(all_of_them).one()
             rows = connection.execute(sa.select(table).where(here, table.c.updated >= since)).all()
         return list(rows), count, latest or 0.0
 
@@ -142,12 +140,7 @@ class RoundQuestions(ABC):
                     continue
                 connection.execute(table.delete().where(here))
                 if before.state != "open":
-                    values = {
-                        "draft": before.draft,
-                        "question": before.question,
-                        "source": before.source,
-                        "author": before.author,
-                    }
+                    values = {name: getattr(before, name) for name in ("draft", "question", "source", "author")}
                     upsert(connection, table, number, before.record, values)
                 done.append(before.record)
         return done
@@ -157,9 +150,8 @@ class RoundQuestions(ABC):
         with self.database.write() as connection:
             number = self.writable_round(connection, [record])
             unchanged(connection, tables.question, number, record, was)
-            connection.execute(
-                tables.question.delete().where(tables.question.c.round == number, tables.question.c.record == record)
-            )
+            known = tables.question.c
+            connection.execute(tables.question.delete().where(known.round == number, known.record == record))
 
     def writable_round(self, connection: sa.Connection, records: Sequence[int]) -> int:
         """The current round; refuses if these records are not asked about in it, or if it has been handed in."""
@@ -202,16 +194,8 @@ class RoundQuestions(ABC):
 def progress_of(agreement: Agreement, state: owner.OwnerState, tasks: Sequence[Task]) -> RoundProgress:
     """Where an owner stands with these tasks of its round."""
     count = Counter(task.state for task in tasks)
-    return RoundProgress(
-        state.round,
-        agreement.rounds,
-        len(tasks),
-        count["open"],
-        count["draft"],
-        count["saved"],
-        bool(state.rounds) and state.rounds[-1].handed_in,
-        state.truth is not None,
-    )
+    counts, handed_in = (count["open"], count["draft"], count["saved"]), any(one.handed_in for one in state.rounds[-1:])
+    return RoundProgress(state.round, agreement.rounds, len(tasks), *counts, handed_in, state.truth is not None)
 
 
 def unchanged(
@@ -250,16 +234,8 @@ def task_of(record: int, round: int, back: Back, written: Mapping[tuple[int, int
     row = written.get((round, record))
     question = row.question if row is not None else None
     draft = (row.draft if row is not None else None) or ""
-    state: TaskState = (
-        "open"
-        if row is None or not (draft or question)
-        else "saved"
-        if question is not None and draft == question
-        else "draft"
-    )
-    earlier = [
-        (number, written[(number, record)].question) for number in range(1, round) if (number, record) in written
-    ]
-    previous = tuple((number, text) for number, text in earlier if text)
+    state: TaskState = "open" if not (draft or question) else "saved" if draft == question else "draft"
+    earlier = [(number, written.get((number, record))) for number in range(1, round)]
+    previous = tuple((number, one.question) for number, one in earlier if one is not None and one.question)
     source, author = (row.source or "", row.author or "") if row is not None else ("", "")
     return Task(record, round, state, draft, question, back, previous, source, author)

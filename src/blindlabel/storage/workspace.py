@@ -184,8 +184,7 @@ class Workspace(RoundQuestions):
     @property
     def settings(self) -> dict[str, str]:
         """What was settled when joining: agreement, owner, table, columns, address."""
-        with self.database.read() as connection:
-            return {row.name: row.value for row in connection.execute(sa.select(tables.setting))}
+        return {row.name: row.value for row in self.database.rows(sa.select(tables.setting))}
 
     def remember(self, name: str, value: str) -> None:
         """Keep a small fact that is not part of the protocol's state."""
@@ -195,9 +194,7 @@ class Workspace(RoundQuestions):
 
     def remembered(self, name: str) -> str | None:
         """Such a fact, or None if there is none."""
-        query = sa.select(tables.setting.c.value).where(tables.setting.c.name == name)
-        with self.database.read() as connection:
-            return connection.scalar(query)
+        return self.database.value(sa.select(tables.setting.c.value).where(tables.setting.c.name == name))
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -218,9 +215,7 @@ class Workspace(RoundQuestions):
 
     def version(self) -> int:
         """A number that grows whenever the protocol's state changes."""
-        with self.database.read() as connection:
-            version: int = connection.execute(sa.select(tables.state.c.version)).scalar_one()
-            return version
+        return self.database.value(sa.select(tables.state.c.version)) or 0
 
     def change(
         self, event: Callable[[owner.OwnerState], owner.OwnerStep], sign: MessageSigner | None = None
@@ -250,13 +245,11 @@ class Workspace(RoundQuestions):
     def _outbox(self, *, sent: bool) -> list[tuple[int, bytes]]:
         known = tables.outbox.c
         query = sa.select(known.sequence, known.wire).where(known.sent.is_(sent)).order_by(known.sequence)
-        with self.database.read() as connection:
-            return [(row.sequence, bytes(row.wire)) for row in connection.execute(query)]
+        return [(row.sequence, bytes(row.wire)) for row in self.database.rows(query)]
 
     def mark_sent(self, sequence: int) -> None:
         """Note that the coordinator has this message."""
-        with self.database.write() as connection:
-            connection.execute(tables.outbox.update().where(tables.outbox.c.sequence == sequence).values(sent=True))
+        self.database.run(tables.outbox.update().where(tables.outbox.c.sequence == sequence).values(sent=True))
 
     # Records
 
@@ -273,11 +266,9 @@ class Workspace(RoundQuestions):
 
     def records(self) -> list[OwnRecord]:
         """This owner's sampled records in the order of the sample; empty before the sample is drawn."""
-        with self.database.read() as connection:
-            rows = connection.execute(sa.select(tables.record).order_by(tables.record.c.record)).all()
         return [
             OwnRecord(row.record, row.position, row.id, json.loads(row.row), Record(*json.loads(row.prepared)))
-            for row in rows
+            for row in self.database.rows(sa.select(tables.record).order_by(tables.record.c.record))
         ]
 
     def life(self) -> Life:

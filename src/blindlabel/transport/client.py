@@ -10,6 +10,7 @@ import itertools
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ from blindlabel.protocol.letters import Letters
 from blindlabel.protocol.shape import Blob
 from blindlabel.protocol.standing import NAMELESS, Known, Life
 from blindlabel.storage.files import BodyDamaged
-from blindlabel.transport.replies import Arrived, Health, Refusal, Waiting
+from blindlabel.transport.replies import CHECK, LIFE, Arrived, Health, Refusal, Waiting, asked, checksum
 
 PIECES = 8
 """Pieces of a body, a megabyte each, that are sent with one request."""
@@ -32,12 +33,15 @@ ENVIRONMENT = "environment"
 """In place of a proxy's address: follow HTTPS_PROXY and NO_PROXY."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
+_PASSING = {"offset": "a part of a body arrived twice", "damaged": "what was sent was damaged on its way"}
+"""Refusals that pass by themselves."""
+
 T = TypeVar("T")
 S = TypeVar("S", bound=BaseModel)
 
 
-class Untrusted(OutsideError):
-    """The other side could not be recognised as the coordinator. Trying again does not help."""
+class Untrusted(Unreachable):
+    """The other side could not be recognised as the coordinator. Trying again at once does not help."""
 
 
 class _Passing(Exception):
@@ -68,7 +72,7 @@ class HttpTransport:
         self._patience = patience
         self._through = f" through the proxy {urlsplit(proxy).hostname}" if "://" in proxy else ""
         timeout = httpx.Timeout(60.0, connect=min(10.0, max(1.0, patience)))
-        headers = {"Authorization": f"Bearer {token}", "Blindlabel-Life": " ".join((life.name, *life.before))}
+        headers = {"Authorization": f"Bearer {token}", LIFE: " ".join((life.name, *life.before))}
         self._client = httpx.Client(
             base_url=address.rstrip("/"),
             headers=headers,
@@ -107,6 +111,8 @@ class HttpTransport:
 
         def attempt() -> Told:
             found = self._said(Waiting, "GET", url, params=params)
+            if found.check != found.checked():
+                raise _Passing("an answer was damaged on its way")
             try:
                 return Told([self._letters.open(letter.encode()) for letter in found.messages], found.standing)
             except refusals.MalformedMessage as error:
@@ -122,7 +128,8 @@ class HttpTransport:
                 return
             here = bodies.received(blob)
             url = f"/v1/studies/{self._study}/bodies/{blob.hash}"
-            with self._client.stream("GET", url, params={"offset": here}) as response:
+            request = self._made("GET", url, params={"offset": here})
+            with closing(self._client.send(request, stream=True)) as response:
                 if response.status_code != 200:
                     response.read()
                     _check(response)
@@ -140,9 +147,15 @@ class HttpTransport:
             self._patiently(attempt)
 
     def _request(self, method: str, url: str, **more: Any) -> httpx.Response:
-        response = self._client.request(method, url, **more)
+        response = self._client.send(self._made(method, url, **more))
         _check(response)
         return response
+
+    def _made(self, method: str, url: str, content: bytes = b"", **more: Any) -> httpx.Request:
+        """A request with its checksums."""
+        request = self._client.build_request(method, url, content=content, **more)
+        request.headers[CHECK] = f"{asked(method, url, request.url.query, request.headers)} {checksum(content)}"
+        return request
 
     def _said(self, kind: type[S], method: str, url: str, **more: Any) -> S:
         """What the coordinator says, provided that it is the coordinator that answers."""
@@ -168,6 +181,8 @@ class HttpTransport:
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
+        return "its answer was damaged on its way"
     if isinstance(error, httpx.RemoteProtocolError):
         return "it hung up; a gateway may ask for a certificate of yours (--client-certificate file.pem)"
     return reason(error)
@@ -245,16 +260,12 @@ def _check(response: httpx.Response) -> None:
     if response.status_code in (429, 500, 502, 503, 504):
         raise _Passing(f"it answers with status {response.status_code}")
     try:
-        refusal = response.json()
-        code, sentence = str(refusal["error"]), str(refusal["sentence"])
-    except (ValueError, KeyError, TypeError):
-        raise OutsideError(
-            f"The coordinator answers with status {response.status_code}; is the address right?"
-        ) from None
-    if code == "offset":
-        raise _Passing("a part of a body arrived twice")
-    if code == "disk":
-        raise Unreachable(sentence)
-    if code == "damaged":
-        raise _Passing("a body was damaged on its way")
-    raise refusals.ALL.get(code, OutsideError)(sentence)
+        refusal = Refusal.model_validate_json(response.content)
+    except ValidationError:
+        refusal = Refusal(error="", sentence="")
+    if refusal.error in ("disk", "large"):  # its operator may make room, or allow more
+        raise Unreachable(refusal.sentence)
+    if refusal.error in refusals.ALL:
+        raise refusals.ALL[refusal.error](refusal.sentence)
+    stranger = f"something else answers in its place, with status {response.status_code}; is the address right?"
+    raise _Passing(_PASSING.get(refusal.error, stranger))

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from blindlabel.envelope.identity import Identity, PublicIdentity
 from blindlabel.errors import InputError, reason
+from blindlabel.parties.joining import own_identity
 from blindlabel.protocol.interfaces import Line, Store
-from blindlabel.protocol.letters import Letters
+from blindlabel.protocol.letters import Letters, coordinator_of
 from blindlabel.transport.client import ENVIRONMENT, HttpTransport, show_certificate, trusting
 from blindlabel.transport.folder import FolderTransport
 
@@ -79,8 +79,7 @@ def connect(store: Store, said: Reaching = AS_REMEMBERED, *, patience: float = 3
 
 def letters_of(store: Store) -> Letters:
     """What seals an owner's messages to the coordinator, and opens those that come."""
-    other = PublicIdentity.from_bytes(bytes.fromhex(store.state().coordinator_key))
-    return Letters(store.agreement.hash, Identity.from_bytes(store.secret("identity")), other)
+    return Letters(store.agreement.hash, own_identity(store), coordinator_of(store.state()))
 
 
 def remember(store: Store, said: Reaching) -> None:

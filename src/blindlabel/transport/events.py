@@ -26,7 +26,6 @@ from blindlabel import __version__
 from blindlabel.errors import InputError, OutsideError
 from blindlabel.parties.coordinator import CoordinatorParty
 from blindlabel.protocol.interfaces import StudyRow
-from blindlabel.protocol.next_steps import of_coordinator
 
 
 def log_event(log: logging.Logger, level: int, event: str, **facts: object) -> None:
@@ -118,7 +117,7 @@ def _of_studies(coordinator: CoordinatorParty, studies: Iterable[StudyRow]) -> I
         yield f"blindlabel_round{{study={name}}} {state.round}"
     yield from _head("blindlabel_waiting", "gauge", "What an open study waits for: whom, and for what.")
     for name, study, state in known:
-        for step in of_coordinator(coordinator.agreement(study), state, coordinator.store.ahead(study)):
+        for step in coordinator.next_steps(study, state):
             yield f'blindlabel_waiting{{study={name},who="{step.who}",what="{step.what}"}} 1'
     yield from _head("blindlabel_owner_heard_seconds", "gauge", "When this process last heard of an owner, else 0.")
     for name, study, state in known:

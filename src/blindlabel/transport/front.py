@@ -120,9 +120,8 @@ class _Connection(H11Protocol):
         try:
             encrypted = await self.loop.start_tls(transport, self, context, server_side=True)
         except OSError as error:
-            traceback.clear_frames(
-                error.__traceback__
-            )  # a reference cycle that would keep a quarter of a megabyte for a while
+            # Otherwise a reference cycle would keep a quarter of a megabyte for a while.
+            traceback.clear_frames(error.__traceback__)
         if encrypted is None or encrypted.is_closing():
             self.end()
             return

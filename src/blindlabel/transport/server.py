@@ -42,15 +42,14 @@ from blindlabel.protocol.standing import Known, Life
 from blindlabel.storage.files import PIECE, BodyDamaged, WrongOffset
 from blindlabel.transport.background import Background
 from blindlabel.transport.events import Counted, failure, log_event
-from blindlabel.transport.replies import Accepted, Arrived, Health, Refusal, Waiting
+from blindlabel.transport.replies import CHECK, LIFE, Accepted, Arrived, Health, Refusal, Waiting, asked, checksum
 from blindlabel.transport.server_limits import Bounded, RateLimit, ServerLimits, TooLarge, TooManyRequests
 
 log = logging.getLogger("blindlabel.server")
 
 _STATUS = {
     "malformed": 400, "version": 400, "study": 404, "sender": 403, "receiver": 403, "round": 409, "replayed": 409,
-    "early": 425, "life": 409,
-    "content": 422, "refused": 400,
+    "early": 425, "life": 409, "content": 422, "refused": 400,
 }  # fmt: skip
 
 _LIVES = 1000
@@ -83,6 +82,7 @@ class _Server:
 
     async def is_known(self, request: Request, authorization: str | None, study: str | None = None) -> str | None:
         """The owner whose token this is, in this study or any; None for a stranger, and strangers are slowed."""
+        _check(request, asked(request.method, request.scope["path"], request.scope["query_string"], request.headers))
         kind, _, token = (authorization or "").partition(" ")
         if kind == "Bearer" and 20 <= len(token) <= 100:
             hashed = token_hash(token)
@@ -100,11 +100,10 @@ class _Server:
         if owner is None:
             raise WrongSender("The request carries no token of this study.")
         request.state.owner, request.state.study = owner, study[:12]
-        name, *before = request.headers.get("Blindlabel-Life", "")[:_LIVES].split() or [""]
+        name, *before = request.headers.get(LIFE, "")[:_LIVES].split() or [""]
         if name:
-            await run_in_threadpool(
-                self.coordinator.check_life, study, owner, Life(name=name[:64], before=tuple(before))
-            )
+            life = Life(name=name[:64], before=tuple(before))
+            await run_in_threadpool(self.coordinator.check_life, study, owner, life)
         return owner
 
     def wake(self) -> None:
@@ -174,6 +173,7 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
         if not known and int(request.headers.get("Content-Length", 0)) > limits.largest_other:
             raise WrongSender(_STRANGER)  # too large for a join: nothing of it is read
         letter = await _body(request, LARGEST_LETTER if known else limits.largest_other)
+        _check(request, checksum(letter), of_content=True)
         wire = await run_in_threadpool(coordinator.unseal, letter)
         message = messages.parse(wire).message
         if not known and message.kind != "join":
@@ -209,7 +209,8 @@ def _add_message_routes(app: FastAPI, server: _Server, refusals: dict[int | str,
                 if waited:  # what was true when the request came may have changed
                     standing = await run_in_threadpool(coordinator.hears, study, owner, known)
                 letters = coordinator.letters(study, owner)
-                return Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
+                answer = Waiting(messages=[letters.seal(wire).decode() for wire in found], standing=standing)
+                return answer.model_copy(update={"check": answer.checked()})
             waited = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), min(left, limits.look_again))
@@ -279,10 +280,21 @@ class DiskFull(OutsideError):
     """No room for a body."""
 
 
+class RequestDamaged(OutsideError):
+    """A request was changed on its way."""
+
+
 _OUTSIDE = {
     TooManyRequests: (429, "rate"), TooLarge: (413, "large"), BodyDamaged: (422, "damaged"),
-    WrongOffset: (409, "offset"), DiskFull: (507, "disk"),
+    RequestDamaged: (422, "damaged"), WrongOffset: (409, "offset"), DiskFull: (507, "disk"),
 }  # fmt: skip
+
+
+def _check(request: Request, found: str, *, of_content: bool = False) -> None:
+    """Refuse a request that says another checksum than the one that was found. A life always says them."""
+    said = request.headers.get(CHECK, "").partition(" ")
+    if (said[0] or LIFE in request.headers) and said[2 if of_content else 0] != found:
+        raise RequestDamaged("The request was changed on its way.")
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:

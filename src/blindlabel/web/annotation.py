@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nicegui import run, ui
+from nicegui import background_tasks, run, ui
 
 from blindlabel.errors import InputError
 from blindlabel.language import Question
@@ -78,8 +78,8 @@ class Annotation:
 
     # Opening and leaving
 
-    async def open(self, record: int, order: Sequence[int] | None = None) -> None:
-        """Show a record; `order` is the order of the list, for going on from here."""
+    def open(self, record: int, order: Sequence[int] | None = None) -> None:
+        """Show a record; `order` is the order of the list, for going on from here. What takes a while follows."""
         task = self.seat.task(record)
         if task is None:
             return
@@ -88,6 +88,7 @@ class Annotation:
         self._record, self._round, self._confirming, self._base = record, task.round, "", task.draft
         self._overtaken.hide()
         self._truth.clear()
+        self._choices.hide()
         self._own.show(own, task, fixed=bool(fixed))
         self._show_place()
         shown = (task.question or "") if fixed else task.draft
@@ -103,11 +104,18 @@ class Annotation:
         self._pane.focus()
         self._begin_visit(task, fixed=bool(fixed))
         self._on_shown(record)
-        await self._judge(checked, shown)
-        await self._tell_truth(own, task)
-        await self._own.shade()
-        self._pane.points.show(self._last.text, self._cache.check(self._last.text))
-        await self._choices.show(own, task, fixed=bool(fixed))
+        background_tasks.create(self._follow(self._last, own, task, checked))
+
+    async def _follow(self, shown: Written, own: OwnRecord, task: Task, checked: Question | None) -> None:
+        with self._root:
+            if self._last == shown:
+                await self._judge(checked, shown.text)
+            await self._tell_truth(own, task)
+            await self._own.shade()
+            if self._last.serial == shown.serial:
+                if not self._pane.editor.is_behind:
+                    self._pane.points.show(self._last.text, self._cache.check(self._last.text))
+                await self._choices.show(own, task, fixed=bool(self._why_fixed(own.record)))
 
     def _why_fixed(self, record: int) -> str:
         if not self._cache.writable:
@@ -148,7 +156,7 @@ class Annotation:
             ui.navigate.history.replace(self._app.base)
         self._on_leave()
 
-    async def refresh(self) -> None:
+    def refresh(self) -> None:
         """The round has changed: leave a record that is no longer asked about, and lock what is handed in."""
         if self._record is None:
             return
@@ -156,7 +164,7 @@ class Annotation:
         if task is None or task.round != self._round:
             self.close()
         elif self._visit is not None and self._why_fixed(self._record):
-            await self.open(self._record)
+            self.open(self._record)
         else:
             self._own.show_mark()
             if task.draft not in (self._base, self._last.text) or self._overtaken.now not in (None, task):
@@ -243,7 +251,7 @@ class Annotation:
     async def _acted(self, written: Written) -> None:
         name = written.action
         if name == "go":
-            await self._go(written.detail)
+            self._go(written.detail)
         elif self._record is None:
             await self._on_list_key(written)
         elif name in ("save", "save-next"):
@@ -252,8 +260,8 @@ class Annotation:
             await self._suggest()
         elif name == "compare":
             await self._compare(written.text)
-        elif name == "discard":
-            await self._discard()
+        elif name == "discard" and not self._is_stale(written):
+            self._discard()
         elif name == "leave":
             self.close()
         elif name == "view":
@@ -263,12 +271,12 @@ class Annotation:
         elif name.startswith("option-"):
             self._choices.take(int(name[-1]) - 1)
         elif name in ("next", "previous"):
-            await self._step(1 if name == "next" else -1)
+            self._step(1 if name == "next" else -1)
 
-    async def _go(self, record: str) -> None:
+    def _go(self, record: str) -> None:
         """Forward and back in the browser."""
         if record.isdecimal() and self.seat.task(int(record)) is not None:
-            await self.open(int(record))
+            self.open(int(record))
         elif self._record is not None:
             self.close(by_history=True)
 
@@ -300,6 +308,8 @@ class Annotation:
             tell(str(error), "problem")
             return
         self._kept(written)
+        if self._last.version > written.version:  # typed since
+            self._keep(self._last)
         self._pane.confirm("")
         if checked.ok and await self._tell_truth(self._cache.records[record], self.seat.task(record)):
             return
@@ -307,7 +317,7 @@ class Annotation:
             self._pane.show(question, checked, written.version)
             tell("Not saved: it has an error. The text is kept as a draft.", "problem")
         elif then_next:
-            await self._go_on(record)
+            self._go_on(record)
         else:
             tell("Saved.")
 
@@ -326,13 +336,13 @@ class Annotation:
             changed = None if self._suggestion is None else difference(self._suggestion, question)
             self._cache.annotations.saved(self._visit, question, source, changed, verdict.kind)
 
-    async def _go_on(self, record: int) -> None:
+    def _go_on(self, record: int) -> None:
         following = self.seat.next_unwritten(record, self._order)
         if following is None:
             tell("Saved. Every record of this round has a question.")
             self.close()
         else:
-            await self.open(following)
+            self.open(following)
 
     async def _suggest(self) -> None:
         record = self._record
@@ -374,7 +384,7 @@ class Annotation:
         else:
             self._pane.editor.replace(question, quietly=True)
 
-    async def _discard(self) -> None:
+    def _discard(self) -> None:
         record = self._record
         before = self.seat.task(record) if record is not None else None
         if record is None or before is None or before.state == "open" or self._why_fixed(record):
@@ -384,21 +394,21 @@ class Annotation:
         except WrittenMeanwhile as meanwhile:
             self._tell_overtaken(meanwhile.task_now)
             return
-        await self.open(record)
+        self.open(record)
 
         async def undo() -> str:
             said = self.seat.take_back(change)
             if self._record == record:
-                await self.open(record)
+                self.open(record)
             return said
 
         offer_undo("Discarded.", undo)
 
-    async def _step(self, step: int) -> None:
+    def _step(self, step: int) -> None:
         order, here = self._around()
         place = here + step
         if 0 <= place < len(order) and self.seat.task(order[place]) is not None:
-            await self.open(order[place])
+            self.open(order[place])
         else:
             tell("This is the last record." if step > 0 else "This is the first record.")
 

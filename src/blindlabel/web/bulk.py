@@ -30,7 +30,7 @@ from blindlabel.language.diagnostics import nearest
 from blindlabel.language.formatter import quote
 from blindlabel.language.suggestions import RISKIEST
 from blindlabel.language.words import words_in_order
-from blindlabel.parties.question_folders import SUFFIX, file_name
+from blindlabel.parties.question_folders import SUFFIX, file_name, question_in
 from blindlabel.parties.questions import check_question
 from blindlabel.protocol.interfaces import BULK, Task
 from blindlabel.web.app import CachedWorkspace, OwnerApp, Seat
@@ -149,7 +149,7 @@ def unpacked(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for name, content in files:
         if name.endswith(SUFFIX):
-            texts[_stem(name)] = _text(name, content)
+            texts[_stem(name)] = question_in(io.BytesIO(content), name)
         elif name.endswith(".zip"):
             texts |= _from_archive(name, content)
         else:
@@ -163,20 +163,13 @@ def _from_archive(name: str, content: bytes) -> dict[str, str]:
             entries = [entry for entry in file.infolist() if entry.filename.endswith(SUFFIX)]
             if sum(entry.file_size for entry in entries) > _LARGEST:
                 raise InputError(f"{name} unpacks to more than {_LARGEST // 2**20} MB.")
-            return {_stem(entry.filename): _text(entry.filename, file.read(entry)) for entry in entries}
+            return {_stem(one.filename): question_in(file.open(one), one.filename) for one in entries}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{name} is no ZIP archive that can be read.") from error
 
 
 def _stem(name: str) -> str:
     return name.rpartition("/")[2].removesuffix(SUFFIX)
-
-
-def _text(name: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; save it as UTF-8.") from error
 
 
 def take_in_questions(cache: CachedWorkspace, seat: Seat, texts: Mapping[str, str]) -> Imported:

@@ -77,8 +77,12 @@ class Choices:
     def follow(self, question: str) -> None:
         """What is compared goes with a text that is none of it: nothing said of "mine" would be about that."""
         if self._comparing and question not in [choice.question for choice in self._choices]:
-            self._comparing, self._choices = False, []
-            self._root.set_visibility(False)
+            self.hide()
+
+    def hide(self) -> None:
+        """Offer nothing: what was offered is not about what is shown now."""
+        self._shown, self._comparing, self._choices = None, False, []
+        self._root.set_visibility(False)
 
     def _show_earlier(self, task: Task, *, shown: bool) -> None:
         """Show all questions of earlier rounds about the record, with the result of each."""

@@ -352,7 +352,7 @@ class OwnerPage:
             return
         self._cache.refresh()
         if self._edition != self._shown_edition():
-            await self._annotation.refresh()
+            self._annotation.refresh()
             self._show_all()
             await run.io_bound(self._app.judge_saved)
         self._verifying.refresh()
@@ -404,7 +404,7 @@ class OwnerPage:
     async def _open(self, record: int) -> None:
         self._list.root.set_visibility(False)
         ui.navigate.history.push(f"{self._app.base}?record={record}")
-        await self._annotation.open(record, self._list.order)
+        self._annotation.open(record, self._list.order)
 
     async def _edit(self, record: int, question: str) -> None:
         await self._open(record)

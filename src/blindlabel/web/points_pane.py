@@ -232,7 +232,7 @@ class PointsView(Element, component="browser/points_view.js"):
         self._own, self._place, self._reasons = own, f"web_follows/{place}", {}
         self._remembered = self._workspace.remembered(self._place) or ""
         self._follows = {text: self._remembered == text}
-        self._props["fixed"], self._props["words"] = fixed, words
+        self._props["fixed"], self._props["words"], self._props["record"] = fixed, words, place
         self._offer(None)
 
     def explain(self, suggestion: Suggestion) -> None:

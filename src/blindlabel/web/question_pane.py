@@ -4,6 +4,7 @@ wrong with it, the verdict with the other rows of the table that it fits, and th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -68,9 +69,13 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
             self._props[place] = {name: key for name, (key, _) in keys.items()}
         self._props["annotating"] = False
         self._props["awaited"] = 0
-        self.on("change", lambda event: on_change(_written(event)))
-        self.on("action", lambda event: on_action(_written(event)))
-        self.on("ask", lambda event: self.act(str(event.args)))
+        self._asked: deque[tuple[str, str, int]] = deque()
+        self._on_action, self._replaced = on_action, 0
+        self.is_behind = False
+        """Whether the newest text that was put in has not come back yet: what comes before it is older."""
+        self.on("change", lambda event: on_change(self._written(event)))
+        self.on("action", self._acted)
+        self.on("ask", lambda event: self.act(event.args["name"], event.args["detail"]))
 
     def load(
         self, key: str, serial: int, text: str, words: Sequence[str], diagnostics: Sequence[Diagnostic], *, fixed: bool
@@ -80,15 +85,37 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
         record is seen, so that what is typed before the text has come is not lost.
         """
         show_in(self, awaited=serial)
+        self.is_behind = False
         self.run_method("load", key, serial, text, list(words), fixed, [one.to_json() for one in diagnostics])
 
     def replace(self, text: str, *, quietly: bool = False) -> None:
         """Put another text in, so that it can be undone; quietly: without taking the focus."""
-        self.run_method("replace", text, quietly)
+        self._replaced, self.is_behind = self._replaced + 1, True
+        self.run_method("replace", text, quietly, self._replaced)
 
-    def act(self, name: str) -> None:
-        """Let the editor report an action, with its text after everything that it was given before."""
-        self.run_method("act", name)
+    def act(self, name: str, detail: str = "") -> None:
+        """Let the editor report an action, with its text after everything that it was given before. One waits until
+        what the one before it has done is shown, so keys may be pressed as fast as one likes; the action carries the
+        serial number of the record for which it was asked.
+        """
+        self._asked.append((name, detail, self._props["awaited"]))
+        if len(self._asked) == 1:
+            self.run_method("act", name, detail)
+
+    async def _acted(self, event: GenericEventArguments) -> None:
+        try:
+            await self._on_action(replace(self._written(event), serial=self._asked[0][2]))
+        finally:
+            self._asked.popleft()
+            if self._asked:
+                self.run_method("act", *self._asked[0][:2])
+
+    def _written(self, event: GenericEventArguments) -> Written:
+        told = event.args
+        self.is_behind = told["replaced"] != self._replaced
+        action, detail = str(told.get("name", "")), str(told.get("detail", ""))
+        known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
+        return Written(*known, action, detail, bool(told.get("overtaken", False)))
 
     def show(self, version: int, diagnostics: Sequence[Diagnostic]) -> None:
         """Mark findings in the text of this version."""
@@ -124,22 +151,8 @@ def _offered(function: Function) -> dict[str, object]:
     template = f"{function.name}({', '.join(written)})"
     place = template.find('""')
     cursor = place + 1 if place >= 0 else len(template) if "$r" in written else len(function.name) + 1
-    return {
-        "name": function.name,
-        "signature": function.signature,
-        "summary": function.summary,
-        "details": function.details,
-        "example": function.example,
-        "template": template,
-        "cursor": cursor,
-    }
-
-
-def _written(event: GenericEventArguments) -> Written:
-    told = event.args
-    action, detail = str(told.get("name", "")), str(told.get("detail", ""))
-    known = (str(told["key"]), int(told["serial"]), str(told["text"]), int(told["version"]))
-    return Written(*known, action, detail, bool(told.get("overtaken", False)))
+    told = ("name", "signature", "summary", "details", "example")
+    return {name: getattr(function, name) for name in told} | {"template": template, "cursor": cursor}
 
 
 # The verdict
@@ -358,6 +371,7 @@ class QuestionPane:
         checked = self._app.cache.check(question) if question.strip() else None
         offered = completion_words(own, self._app.workspace.agreement.terms().case == "lower")
         self.points.open(own, offered, question, "/".join(key.split("/")[-2:]), fixed=bool(fixed))
+        self.verdict.clear("")
         self.verdict.tried.show(own, checked)
         self.editor.load(key, serial, question, offered, checked.problems if checked else (), fixed=bool(fixed))
         self._actions.set_visibility(not fixed)
@@ -369,7 +383,8 @@ class QuestionPane:
 
     def show(self, question: str, checked: Question | None, version: int | None = None) -> None:
         """Show what was found in a text; the verdict follows."""
-        self.points.show(question, checked)
+        if not self.editor.is_behind:
+            self.points.show(question, checked)
         formula = checked.formula if checked is not None else None
         if self._words is not None:
             self._words.underline(atoms_of(formula) if formula is not None else ())

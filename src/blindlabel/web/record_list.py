@@ -161,8 +161,8 @@ class RecordList:
 
 
 def _weight(name: str, lengths: list[int]) -> float:
-    """How wide an attribute's column is relative to the others: wide enough for nine of ten values and for its name,
-    but a long text leaves room for short ones.
+    """How wide an attribute's column is relative to the others: wide enough for its name and for all of its values
+    where they are short, else for nine of ten; but a long text leaves room for short ones.
     """
-    usual = sorted(lengths)[9 * len(lengths) // 10]
-    return min(max(usual + 1.5, len(name) * 1.3, 5.0), 30.0)
+    usual = max(lengths) if max(lengths) <= 12 else sorted(lengths)[9 * len(lengths) // 10]
+    return min(max(usual + 3.0, len(name) * 1.3, 5.0), 30.0)

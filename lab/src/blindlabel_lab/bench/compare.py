@@ -10,7 +10,6 @@ here is null, and is named in "not_run".
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from blindlabel.language.formula import evaluate
 from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel_lab.bench.agreed import DEFAULT, LEAST
 from blindlabel_lab.bench.gates import GateClock
-from blindlabel_lab.bench.machine import machine
+from blindlabel_lab.bench.machine import machine, processor_seconds
 from blindlabel_lab.bench.published_circuit import is_in_gates
 from blindlabel_lab.bench.workload import (
     NEEDLE_LENGTH,
@@ -162,8 +161,8 @@ def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[fl
     published = PUBLISHED_SECONDS.get(length) if work.needles == 1 else None
     return {
         "needles": work.needles,
-        "packed_seconds": _rounded(median(seconds)) if seconds else None,
-        "packed_spread": [_rounded(min(seconds)), _rounded(max(seconds))] if seconds else None,
+        "packed_seconds": round(median(seconds), 3) if seconds else None,
+        "packed_spread": [round(min(seconds), 3), round(max(seconds), 3)] if seconds else None,
         "seconds": rounds[-1].seconds if rounds else None,
         "bytes": rounds[-1].bytes if rounds else None,
         "gates_serial_seconds": None if gate is None else round(gates * gate),
@@ -174,10 +173,6 @@ def row(length: int, work: Workload, rounds: Sequence[Round], ticks: Sequence[fl
         "published_seconds": published,
         "gate_seconds": [round(tick, 5) for tick in ticks],
     }
-
-
-def _rounded(seconds: float) -> float:
-    return round(seconds, 3)
 
 
 def serial_gates(work: Workload, length: int) -> int:
@@ -196,20 +191,14 @@ def clear_needle_gates(work: Workload) -> int:
     return len(work.records) * (compiled(work.terms, work.questions).gates + len(work.questions))
 
 
-def processor_seconds() -> float:
-    """Of this process and of those it started and waited for."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
-
-
 def packed_round(work: Workload) -> Round:
     """A round on the packed engine in one direction: keys, records, evaluation, opening."""
     seconds: dict[str, float] = {}
-    last = processor_seconds()
+    last = sum(processor_seconds())
 
     def passed(phase: str) -> None:
         nonlocal last
-        now = processor_seconds()
+        now = sum(processor_seconds())
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
 
@@ -229,4 +218,4 @@ def packed_round(work: Workload) -> Round:
         "answers": sum(len(one.parcel) for one in answers),
         "lists": 2 * HASH_BYTES * values,
     }
-    return Round({phase: _rounded(value) for phase, value in seconds.items()}, moved)
+    return Round({phase: round(value, 3) for phase, value in seconds.items()}, moved)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from functools import lru_cache, partial
@@ -22,6 +21,7 @@ from blindlabel.language.formula import Atom, Formula
 from blindlabel.language.record import Record, View
 from blindlabel_lab.bench import published_circuit
 from blindlabel_lab.bench.machine import machine
+from blindlabel_lab.bench.published_circuit import used
 from blindlabel_lab.bench.workload import NEEDLE_LENGTH, PUBLISHED_PAIRS, PUBLISHED_SECONDS, words
 from blindlabel_lab.gates.binfhe import EncryptedGates
 from blindlabel_lab.gates.circuits import run
@@ -46,13 +46,6 @@ def figures() -> dict[str, Any]:
     return document
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """The result, wall seconds and processor seconds."""
-    wall, processor = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - wall, time.process_time() - processor
-
-
 def gate_seconds(figures: dict[str, Any]) -> float:
     """Processor seconds of a gate, averaged over the whole published circuit of a run."""
     seconds: float = figures["is_in"]["processor_seconds"] / figures["is_in"]["gates"]
@@ -62,11 +55,11 @@ def gate_seconds(figures: dict[str, Any]) -> float:
 def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
     """All figures, with one whole `is_in` of this needle and text. Checks every answer."""
     library = EncryptedGates()
-    (public, secret), key_wall, _ = _timed(library.make_keys)
+    (public, secret), key_wall, *_ = used(library.make_keys)
     key = library.secret_key(secret)
     bits = [library.encrypt_publicly(bit) for bit in (True, False)]
     gates = {name: _gate_time(partial(getattr(library, name), *bits)) for name in ("and_", "or_", "xor", "xnor")}
-    (a, b), _, encrypting = _timed(
+    (a, b), _, encrypting, _ = used(
         lambda: ([_encrypted(library, c) for c in needle], [_encrypted(library, c) for c in text])
     )
     whole = {"needle": len(needle), "record": len(text), **_is_in(library, key, a, b, needle in text)}
@@ -91,8 +84,7 @@ def measured(needle: str = "on", text: str = "canon g7") -> dict[str, Any]:
 
 
 def _gate_time(gate: Callable[[], Any], repeats: int = GATE_REPEATS) -> float:
-    _, _, seconds = _timed(lambda: [gate() for _ in range(repeats)])
-    return round(seconds / repeats, 5)
+    return round(used(lambda: [gate() for _ in range(repeats)]).here / repeats, 5)
 
 
 def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
@@ -101,7 +93,7 @@ def _encrypted(library: EncryptedGates, character: str) -> list[Any]:
 
 def _is_in(library: EncryptedGates, key: Any, a: list[Any], b: list[Any], expected: bool) -> dict[str, Any]:
     """The published circuit, serial."""
-    found, wall, processor = _timed(lambda: published_circuit.is_in(library, a, b))
+    found, wall, processor, _ = used(lambda: published_circuit.is_in(library, a, b))
     if library.decrypt(key, found) != expected:
         raise EngineError("The published is_in gave a wrong answer.")
     return {
@@ -169,7 +161,7 @@ def _clear_needle(library: EncryptedGates, key: Any, needle: str, text: str) -> 
     terms = _terms(len(text))
     circuit = compiled(terms, [Atom("is_in", (needle,), View())])
     inputs = dict(enumerate(library.encrypt_publicly(bit) for bit in RecordBits.of(terms).bits(Record({}, text))))
-    (found,), wall, processor = _timed(lambda: run(circuit.netlist, circuit.answers, inputs, library))
+    (found,), wall, processor, _ = used(lambda: run(circuit.netlist, circuit.answers, inputs, library))
     if library.decrypt(key, found) != (needle in text):
         raise EngineError("The circuit for a clear needle gave a wrong answer.")
     return {"gates": circuit.gates, "seconds": round(wall, 3), "processor_seconds": round(processor, 3)}

@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from blindlabel.engines.interface import EngineError
+from blindlabel_lab.bench.machine import processor_seconds
 from blindlabel_lab.gates.binfhe import Ciphertext, EncryptedGates, in_forks
 from blindlabel_lab.gates.circuits import Bit, Gates, all_of, any_of
 
@@ -148,34 +149,35 @@ def factors(library: EncryptedGates, key: Any, encrypted: Callable[[str], list[A
     """Measured on as many processes as there are cores, and as the publication had; every answer is checked."""
     a, b = ([encrypted(character) for character in text] for text in (NEEDLE, TEXT))
     counts = sorted({max(2, os.cpu_count() or 1), PUBLISHED_CORES})
-    pairs: dict[int, list[tuple[_Used, _Used]]] = {count: [] for count in counts}
+    pairs: dict[int, list[tuple[Used, Used]]] = {count: [] for count in counts}
     for _ in range(REPEATS):
         for count in counts:
-            serial, parallel = _Used(), _Used()
-            answers = [
-                serial.by(partial(is_in, library, a, b)),
-                parallel.by(partial(is_in_parallel, library, a, b, workers=count)),
-            ]
-            if {library.decrypt(key, answer) for answer in answers} != {NEEDLE in TEXT}:
+            serial = used(partial(is_in, library, a, b))
+            parallel = used(partial(is_in_parallel, library, a, b, workers=count))
+            if {library.decrypt(key, one.result) for one in (serial, parallel)} != {NEEDLE in TEXT}:
                 raise EngineError("The published is_in gave a wrong answer.")
             pairs[count].append((serial, parallel))
     return [_figures(count, some) for count, some in pairs.items()]
 
 
-class _Used:
-    """Wall seconds, and processor seconds of this process and of its forks."""
+class Used(NamedTuple):
+    """What work gave, wall seconds, and processor seconds of this process and of its forks."""
 
-    def by(self, work: Callable[[], Any]) -> Any:
-        wall, before = time.perf_counter(), os.times()
-        result = work()
-        after = os.times()
-        self.wall = time.perf_counter() - wall
-        self.here = after.user + after.system - before.user - before.system
-        self.forks = after.children_user + after.children_system - before.children_user - before.children_system
-        return result
+    result: Any
+    wall: float
+    here: float
+    forks: float
 
 
-def _figures(processes: int, pairs: Sequence[tuple[_Used, _Used]]) -> dict[str, Any]:
+def used(work: Callable[[], Any]) -> Used:
+    """Do it, and look at the clocks."""
+    begun, own, children = time.perf_counter(), *processor_seconds()
+    result = work()
+    here, forks = processor_seconds()
+    return Used(result, time.perf_counter() - begun, here - own, forks - children)
+
+
+def _figures(processes: int, pairs: Sequence[tuple[Used, Used]]) -> dict[str, Any]:
     wall = [serial.wall / parallel.wall for serial, parallel in pairs]
     own = [serial.here / (parallel.here + parallel.forks / processes) for serial, parallel in pairs]
     return {

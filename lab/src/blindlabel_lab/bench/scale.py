@@ -21,19 +21,23 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from blindlabel.engines.interface import EngineError, Progress, Terms, Working, outcomes
 from blindlabel.engines.packed.planning.room import room_of
+from blindlabel.engines.registry import engine_named
 from blindlabel.language.formula import Formula
 from blindlabel.language.record import Record
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.comparing import HASH_BYTES
 from blindlabel_lab.bench import carried
 from blindlabel_lab.bench.agreed import DEFAULT
-from blindlabel_lab.bench.machine import machine
+from blindlabel_lab.bench.machine import machine, processor_seconds
 
+NEEDLES = 5
+"""Of a question."""
 _CHECKED = 200_000
 """Pairs whose labels are checked against clear evaluation, at most."""
 
@@ -44,7 +48,6 @@ class Work:
 
     records: int
     questions: int
-    needles: int
     shape: str
     agreement: Agreement
 
@@ -58,7 +61,7 @@ class Work:
 
         chance = random.Random(self.records)  # noqa: S311 - nothing secret
         rows = rows_of(chance, self.terms(), self.records)
-        return rows, questions_of(chance, self.terms(), rows, self.needles, self.shape)[: self.questions]
+        return rows, questions_of(chance, self.terms(), rows, NEEDLES, self.shape)[: self.questions]
 
 
 @dataclass(frozen=True)
@@ -83,27 +86,21 @@ Row = dict[str, Any]
 
 
 def _keys(work: Work, folder: Path, _: str, __: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
-
-    keys = PackedEngine().make_keys(work.terms())
+    keys = engine_named("packed").make_keys(work.terms())
     (folder / "public").write_bytes(keys.public)
     (folder / "secret").write_bytes(keys.secret)
     return len(keys.public), {}
 
 
 def _encrypt(work: Work, folder: Path, workers: str, progress: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
-
     rows, _ = work.content()
     secret = (folder / "secret").read_bytes()
-    made = PackedEngine().encrypt(work.terms(), secret, rows, work.questions, _working(workers, progress))
+    made = engine_named("packed").encrypt(work.terms(), secret, rows, work.questions, _working(workers, progress))
     return carried.write(folder / "records", made), {}
 
 
 def _evaluate(work: Work, folder: Path, workers: str, progress: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
-
-    engine, terms, public = PackedEngine(), work.terms(), (folder / "public").read_bytes()
+    engine, terms, public = engine_named("packed"), work.terms(), (folder / "public").read_bytes()
     _, asked = work.content()
     made = engine.evaluate(terms, public, carried.read(folder / "records"), asked, _working(workers, progress))
     pads: list[bytes] = []
@@ -119,10 +116,10 @@ def _evaluate(work: Work, folder: Path, workers: str, progress: Progress) -> tup
 
 
 def _open(work: Work, folder: Path, _: str, __: Progress) -> tuple[int, dict[str, float]]:
-    from blindlabel.engines.packed.running.engine import PackedEngine  # noqa: PLC0415
-
     secret = (folder / "secret").read_bytes()
-    opened = PackedEngine().open(work.terms(), secret, carried.read(folder / "answers"), work.questions, work.records)
+    opened = engine_named("packed").open(
+        work.terms(), secret, carried.read(folder / "answers"), work.questions, work.records
+    )
     np.save(folder / "opened.npy", opened)
     return opened.size * HASH_BYTES, {}
 
@@ -160,11 +157,10 @@ def _live(party: Party, work: Work, folder: Path, workers: str, line: Connection
         line.send(str(problem))
         return
     seconds = time.perf_counter() - started
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     count = int(workers.rpartition(":")[2])
-    memory = (own.ru_maxrss + (count * children.ru_maxrss if workers != "1" else 0)) / 1024
-    line.send(Spent(seconds, spent, memory, size, extra))
+    memory = (own + (count * children if workers != "1" else 0)) / 1024
+    line.send(Spent(seconds, sum(processor_seconds()), memory, size, extra))
 
 
 def _in_process(party: Party, work: Work, folder: Path, workers: str, show: Callable[[float], None]) -> Spent:
@@ -172,9 +168,7 @@ def _in_process(party: Party, work: Work, folder: Path, workers: str, show: Call
     ours, theirs = context.Pipe()
     # One thread of BLAS a process: what is compared are processes. A spawned process takes the environment of this
     # moment.
-    before = os.environ.get("OPENBLAS_NUM_THREADS")
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    try:
+    with patch.dict(os.environ, OPENBLAS_NUM_THREADS="1"):
         process = context.Process(target=_live, args=(party, work, folder, workers, theirs))
         process.start()
         theirs.close()
@@ -187,11 +181,6 @@ def _in_process(party: Party, work: Work, folder: Path, workers: str, show: Call
             raise EngineError("A process of the measurement ended unexpectedly.") from problem
         finally:
             process.join()
-    finally:
-        if before is None:
-            del os.environ["OPENBLAS_NUM_THREADS"]
-        else:
-            os.environ["OPENBLAS_NUM_THREADS"] = before
     if not isinstance(reply, Spent):
         raise EngineError(str(reply))
     return reply
@@ -246,7 +235,6 @@ def measure(
     *,
     questions: int = 0,
     shape: str = "or",
-    needles: int = 5,
     said: str = DEFAULT,
     length: int = 148,
     show: Progress = lambda _, __: None,
@@ -258,8 +246,8 @@ def measure(
 
     rows: list[Row] = []
     for size in sizes:
-        agreement = agreement_of(said, shape, size, length, needles)
-        rows += measure_one(Work(size, min(size, questions or size), needles, shape, agreement), workers, show)
+        agreement = agreement_of(said, shape, size, length, NEEDLES)
+        rows += measure_one(Work(size, min(size, questions or size), shape, agreement), workers, show)
     gains = {}
     for size in sizes:
         seconds = {row["workers"]: row["ms_per_pair"] for row in rows if row["records"] == size}

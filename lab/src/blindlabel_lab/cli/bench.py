@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, progress_bar, result, result_json, say, working_on
+from blindlabel.cli.output import JsonFlag, answer, progress_bar, say, working_on
 from blindlabel.errors import InputError
 from blindlabel_lab.bench.agreed import DEFAULT, SAID, AgreementOption
 
@@ -76,23 +77,19 @@ def packed(
         )  # fmt: skip
     if to is not None:
         keep(to, figures, load)
-    if json:
-        result_json(figures.to_json())
-        return
-    pairs = figures.questions * figures.records
-    seconds = figures.seconds
-    result(
+    seconds, pairs = figures.seconds, figures.questions * figures.records
+    lines = [
         f"{figures.questions} questions × {figures.records} records of {figures.length} characters, {needles} needles,"
-        f" shape {shape}, agreement: {figures.agreement}, {figures.parameters}, {figures.kernel}"
-    )
-    result(f"keys {seconds['keys']:.2f} s, encode {seconds['encode']:.2f} s, encrypt {seconds['encrypt']:.2f} s")
-    result(f"prepare {seconds['prepare']:.2f} s, evaluate {seconds['evaluate']:.2f} s, open {seconds['open']:.2f} s")
-    result(f"a round: {seconds['total']:.2f} s, {1000 * seconds['total'] / pairs:.3f} ms a pair")
+        f" shape {shape}, agreement: {figures.agreement}, {figures.parameters}, {figures.kernel}",
+        f"{', '.join(f'{name} {taken:.2f} s' for name, taken in seconds.items())} (prepare and evaluate),"
+        f" {1000 * seconds['total'] / pairs:.3f} ms a pair",
+        f"{', '.join(f'{name} {size / 1e6:.1f} MB' for name, size in figures.bytes.items())};"
+        f" peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}",
+    ]
     if figures.questions < figures.records:
-        whole = seconds["evaluate"] / pairs + seconds["prepare"] / figures.records**2
-        result(f"{figures.records} questions would take {1000 * whole:.3f} ms a pair: opening records is shared by all")
-    sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in figures.bytes.items())
-    result(f"{sizes}; peak memory {figures.peak_rss_mb:.0f} MB; wrong labels: {figures.wrong_labels}")
+        whole = 1000 * (seconds["evaluate"] / pairs + seconds["prepare"] / figures.records**2)
+        lines.append(f"{figures.records} questions would take {whole:.3f} ms a pair: opening records is shared by all")
+    answer(json, figures.to_json(), lines)
 
 
 @app.command("scale")
@@ -125,21 +122,12 @@ def scale(
             length=length,
             show=lambda doing, share: bar.update(task, description=doing, completed=share),
         )
-    if json:
-        result_json(document)
-        return
-    result(f"shape {shape}, records of {length} characters, {document['agreement']} agreement, {document['machine']}")
-    for row in document["rows"]:
-        result(
-            f"{row['questions']} × {row['records']}, {row['workers']} worker(s): {row['processor_ms_per_pair']:.3f} ms"
-            f" of processor and {row['ms_per_pair']:.3f} ms elapsed a pair,"
-            f" {row['bytes_per_pair']:.0f} bytes a pair, owner"
-            f" {row['owner_memory_mb']:.0f} MB, coordinator {row['coordinator_memory_mb']:.0f} MB, wrong labels:"
-            f" {row['wrong_labels']}"
-        )
+    names = ["records", "questions", "workers", "processor_ms_per_pair", "ms_per_pair", "bytes_per_pair"]
+    names += ["owner_memory_mb", "coordinator_memory_mb", "wrong_labels"]
+    lines = [f"shape {shape}, records of {length} characters, {document['agreement']} agreement, {document['machine']}"]
     for size, gains in document["gain"].items():
-        for who, gain in gains.items():
-            result(f"{who} worker(s) at {size}: {gain:.2f} times as fast as one")
+        lines += [f"{who} worker(s) at {size}: {gain:.2f} times as fast as one" for who, gain in gains.items()]
+    answer(json, document, [*lines, *_table(names, document["rows"])])
 
 
 def _workers(text: str) -> list[str]:
@@ -165,27 +153,17 @@ def _numbers(text: str, option: str) -> list[int]:
 
 @app.command("web")
 def web(
-    records: Annotated[int, typer.Option("--records", min=20, max=20_000, help="Sampled records.")] = 5000,
-    json: JsonFlag = False,
+    records: Annotated[int, typer.Option(min=20, max=20_000, help="Sampled records.")] = 5000, json: JsonFlag = False
 ) -> None:
     """Measure opening a record, checking while typing and saving; in Python, and in a browser where there is one."""
     from blindlabel_lab.bench.web import measure
 
     figures = measure(records)
-    if json:
-        result_json(figures.to_json())
-        return
-    say(figures.machine)
-    result(f"{figures.records:,} records, medians in milliseconds; the target is {figures.target_ms:.0f} each.")
-    result(f"  list {figures.list_ms}, check {figures.check_ms}, verdict {figures.verdict_ms}, save {figures.save_ms}")
-    result(f"  suggest {figures.suggest_ms}")
+    taken = asdict(figures) | (figures.browser or {})
+    shown = [f"{name.removesuffix('_ms')} {value}" for name, value in taken.items() if name.endswith("_ms")]
+    answer(json, figures.to_json(), [figures.machine, f"{records:,} records, in milliseconds: {', '.join(shown)}"])
     if figures.browser is None:
         say("No browser here, so nothing was measured in one.")
-    else:
-        result(
-            "  in the browser: "
-            + ", ".join(f"{name.removesuffix('_ms')} {value}" for name, value in figures.browser.items())
-        )
 
 
 @app.command("gates")
@@ -198,26 +176,19 @@ def gates(json: JsonFlag = False) -> None:
     say("Measuring the gates engine in its own environment; this takes about a minute.")
     with working_on("gates"):
         document = figures()
-    if json:
-        result_json(document)
-        return
     whole, clear, size = document["is_in"], document["clear_needle"], document["bytes_per_character"]
-    result(f"{document['date']}, {document['machine']}, openfhe {document['openfhe']}, {document['parameters']}")
-    result(
+    lines = [
+        f"{document['date']}, {document['machine']}, openfhe {document['openfhe']}, {document['parameters']}",
         f"one gate {1000 * document['gate_seconds']['average']:.1f} ms, "
-        f"one bit encrypted {1000 * document['encrypt_bit_seconds']:.1f} ms"
-    )
-    result(f"a character: {size['openfhe']} bytes as OpenFHE writes it, {size['packed']} as blindlabel sends it")
-    result(f"public key: {document['public_key_bytes'] / 1e6:.0f} MB, made in {document['key_seconds']:.1f} s")
-    result(
+        f"one bit encrypted {1000 * document['encrypt_bit_seconds']:.1f} ms",
+        f"a character: {size['openfhe']} bytes as OpenFHE writes it, {size['packed']} as blindlabel sends it",
+        f"public key: {document['public_key_bytes'] / 1e6:.0f} MB, made in {document['key_seconds']:.1f} s",
         f"is_in, needle {whole['needle']}, record {whole['record']}: {whole['gates']} gates, {whole['seconds']:.1f} s"
-        f" (needle in clear: {clear['gates']} gates, {clear['seconds']:.1f} s)"
-    )
-    result("")
-    result("one needle, 2,500 pairs, by gate count:")
-    titles = ["record", "published circuit", "publication", "needle in clear", "shared by 50"]
+        f" (needle in clear: {clear['gates']} gates, {clear['seconds']:.1f} s)",
+        "one needle, 2,500 pairs, by gate count:",
+    ]
     names = ["record", "seconds", "published_seconds", "clear_needle_seconds", "clear_needle_shared_seconds"]
-    _table(titles, names, document["extrapolated"])
+    answer(json, document, [*lines, *_table(names, document["extrapolated"])])
 
 
 @app.command("compare")
@@ -233,33 +204,22 @@ def compare(
 ) -> None:
     """Compare the packed engine with the publication's way on the same questions, on this machine, in one run."""
     from blindlabel_lab.bench.compare import AGREEMENTS, LENGTHS, comparison
+    from blindlabel_lab.experiments.tables import shown
 
     say("Measuring both engines; this takes a few minutes.")
     with working_on("packed and gates"):
         document = comparison(tuple(length or LENGTHS), size, agreements=tuple(agreement or AGREEMENTS))
     for one in document["not_run"]:
         say(f"Not run: the {one['engine']} engine: {one['reason']}")
-    if json:
-        result_json(document)
-        return
-    result(f"{document['date']}, {document['machine']}")
     gate = document["gate_seconds"]
     times = "" if gate is None else f", at {gate['median']} s each ({gate['least']} to {gate['most']})"
-    result(f"{document['workload']}; gates by count{times}, measured in alternation")
-    names = ["length", "shape", "agreement", "packed_seconds", "gates_serial_seconds", "gates_clear_needle_seconds"]
-    titles = ["length", "questions", "agreement", "packed s", "published circuit s", "needle in clear s"]
-    titles += ["ratio", "of the whole round"]
-    _table(titles, [*names, "ratio", "ratio_of_all"], document["rows"])
+    said = f"{document['date']}, {document['machine']}; {document['workload']}; gates by count{times}"
+    answer(json, document, [said, *shown("computation", document)])
 
 
-def _table(titles: list[str], names: list[str], rows: list[dict[str, Any]]) -> None:
-    cells = [titles, *([_shown(row[name]) for name in names] for row in rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(titles))]
-    for row in cells:
-        result("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+def _table(names: list[str], rows: list[dict[str, Any]]) -> Iterator[str]:
+    """These figures of all rows."""
+    from blindlabel_lab.experiments.tables import aligned, readable
 
-
-def _shown(value: float | str | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or "not run"
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+    cells = [[one if isinstance(one := row[name], str) else readable(one) for name in names] for row in rows]
+    return aligned([[name.replace("_", " ") for name in names], *cells])

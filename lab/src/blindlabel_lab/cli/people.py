@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blindlabel.cli.output import JsonFlag, result, result_json, say
+from blindlabel.cli.output import JsonFlag, answer, say
 from blindlabel.cli.trying import attribute_list
 from blindlabel.errors import InputError
 from blindlabel_lab.cli.options import (
@@ -38,30 +38,26 @@ def prepare(
         typer.Argument(metavar="SET", help="A set by name, or a folder with a.csv, b.csv and matches.csv."),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option("--out", help="The new folder to write.")],
-    seed: Annotated[int, typer.Option("--seed", help="Which sample is drawn.")] = 0,
+    out: Annotated[Path, typer.Option(help="The new folder to write.")],
+    seed: Annotated[int, typer.Option(help="Which sample is drawn.")] = 0,
     matches: MatchesOption = 50,
     rounds: RoundsOption = 3,
-    engine: Annotated[str, typer.Option("--engine", help="packed, gates or plain.")] = "packed",
+    engine: Annotated[str, typer.Option(help="packed, gates or plain.")] = "packed",
     table: Annotated[
-        list[Path] | None, typer.Option("--table", help="Your own tables, first and second, in place of SET.")
+        list[Path] | None, typer.Option(help="Your own tables, first and second, in place of SET.")
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option("--truth", help="With --table: the known matches, a CSV file of id_a, id_b.")
+        Path | None, typer.Option(help="With --table: the known matches, a CSV file of id_a, id_b.")
     ] = None,
     data: DataOption = None,
     attributes: AttributesOption = None,
     preparation: PrepareOption = "ours",
     participants: Annotated[
-        int | None,
-        typer.Option(
-            "--participants", help="For a laboratory: this many people, in couples. Several SETs may be named."
-        ),
+        int | None, typer.Option(help="For a laboratory: this many people, in couples. Several SETs may be named.")
     ] = None,
     consent: Annotated[
         Path | None,
         typer.Option(
-            "--consent",
             exists=True,
             dir_okay=False,
             help="With --participants: the text to agree to; {participant} is the pseudonym.",
@@ -90,21 +86,18 @@ def prepare(
         _prepare_study(datasets, out, participants, consent, common, json=json)
         return
     made = make(datasets[0], out, **common)
-    if json:
-        document = {
-            "folder": str(out),
-            "agreement": made.agreement.hash,
-            "records": [len(made.sample.a), len(made.sample.b)],
-            "matches": int(made.sample.truth.sum()),
-            "commands": commands(made),
-        }
-        result_json(document)
-    else:
-        for line in commands(made):
-            result(line)
+    first, second = len(made.sample.a), len(made.sample.b)
+    document = {
+        "folder": str(out),
+        "agreement": made.agreement.hash,
+        "records": [first, second],
+        "matches": int(made.sample.truth.sum()),
+        "commands": commands(made),
+    }
+    answer(json, document, commands(made))
     say(
-        f"{len(made.sample.a)} and {len(made.sample.b)} records of {made.name} with {int(made.sample.truth.sum())} true"
-        f" pairs are in {out}. Nobody who annotates may see {made.truth.parent} or the other's table."
+        f"{first} and {second} records of {made.name} with {document['matches']} true pairs are in {out}. Nobody who"
+        f" annotates may see {made.truth.parent} or the other's table."
     )
 
 
@@ -116,14 +109,15 @@ def _prepare_study(
     from blindlabel_lab.experiments.participants import prepare_study
 
     made = prepare_study(datasets, out, participants=participants, consent=consent, **common)
-    if json:
-        couples = [[asdict(one) for one in sittings] for sittings in made.couples]
-        result_json({"folder": str(out), "seed": made.seed, "participants": made.participants, "couples": couples})
-    else:
-        for number in range(1, len(made.couples) + 1):
-            for one in made.sittings(number):
-                order = f"{' then '.join(one.parts)}, sample {one.blind} blind"
-                result(f"couple {number} ({' and '.join(made.members(number))}), {one.set}: {order}")
+    couples = [[asdict(one) for one in sittings] for sittings in made.couples]
+    lines = [
+        f"couple {number} ({' and '.join(made.members(number))}), {one.set}: {' then '.join(one.parts)}, sample"
+        f" {one.blind} blind"
+        for number, sittings in enumerate(made.couples, 1)
+        for one in sittings
+    ]
+    document = {"folder": str(out), "seed": made.seed, "participants": made.participants, "couples": couples}
+    answer(json, document, lines)
     say(
         f"Print {out}/participants/*/sheet.html, and keep the list of who is who on paper. A couple sits down with"
         f" `blindlabel experiment session {out} --couple 1`."
@@ -135,7 +129,7 @@ def _prepare_study(
 def session(
     study: Annotated[Path, typer.Argument(help="The folder of a study with participants.")],
     *,
-    couple: Annotated[int, typer.Option("--couple", help="Which couple sits down.")],
+    couple: Annotated[int, typer.Option(help="Which couple sits down.")],
 ) -> None:
     """Serve the next sitting of a couple, with its first unfinished set: consent, practice, the blind part and the
     pairs, a link for each of both. Stopped, it goes on where it was.
@@ -215,15 +209,13 @@ def score(
     studies: Studies,
     *,
     truth: Annotated[
-        list[Path] | None,
-        typer.Option("--truth", help="Known matches (id_a, id_b), for all or for each; prepared ones know it."),
+        list[Path] | None, typer.Option(help="Known matches (id_a, id_b), for all or for each; prepared ones know it.")
     ] = None,
     log: Annotated[
-        list[Path] | None,
-        typer.Option("--log", help="Exported annotation logs, for the time; prepared folders have theirs."),
+        list[Path] | None, typer.Option(help="Exported annotation logs, for the time; prepared folders have theirs.")
     ] = None,
     archive: Annotated[
-        Path | None, typer.Option("--archive", help="Of a study with participants: one file to keep, without names.")
+        Path | None, typer.Option(help="Of a study with participants: one file to keep, without names.")
     ] = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,
@@ -240,8 +232,7 @@ def score(
         return
     if archive is not None:
         raise InputError("--archive is of one study with participants.")
-    document = work(studies, truth or [], log or [])
-    run_and_show("score", results, plots, json, lambda _results, _advance: document)
+    run_and_show("score", results, plots, json, lambda _kept, _advance: work(studies, truth or [], log or []))
 
 
 def _score_people(folder: Path, to: Path | None, results: Path, *, json: bool) -> None:
@@ -261,12 +252,9 @@ def _score_people(folder: Path, to: Path | None, results: Path, *, json: bool) -
 def replay(
     folders: Annotated[list[Path], typer.Argument(help="Prepared folders with the owners' questions in them.")],
     *,
-    engine: Annotated[str, typer.Option("--engine", help="plain, or packed or gates for the same by encryption.")] = (
-        "plain"
-    ),
+    engine: Annotated[str, typer.Option(help="plain, or packed or gates for the same by encryption.")] = ("plain"),
     questions: Annotated[
-        Path | None,
-        typer.Option("--questions", help="Folder with a folder of questions for each owner. Default: questions/."),
+        Path | None, typer.Option(help="Folder with a folder of questions for each owner. Default: questions/.")
     ] = None,
     results: ResultsOption = RESULTS,
     plots: PlotsOption = True,

@@ -169,7 +169,11 @@ def score_study(study: PeopleStudy) -> Figures:
         "labels": {kind: _over_couples(found) for kind, found in labels.items()},
         "labels_differ": _differing(labels),
         "seconds_a_record": _times(seconds),
-        "practice": {one: kept for one in study.participants if (kept := _kept(study, one, "practice.json"))},
+        "practice": {
+            one: json.loads(path.read_text("utf-8"))
+            for one in study.participants
+            if (path := study.own_folder(one) / "practice.json").exists()
+        },
         "unfinished": unfinished,
     }
 
@@ -193,12 +197,6 @@ def _times(seconds: Mapping[str, Mapping[str, list[float]]]) -> Figures:
     both = [means[BLIND][one] - means[BESIDE][one] for one in means[BLIND] if one in means[BESIDE]]
     found = {kind: interval(list(some.values())) | {"by_participant": some} for kind, some in means.items() if some}
     return found | ({"difference": interval(both)} if both else {})
-
-
-def _kept(study: PeopleStudy, participant: str, name: str) -> Figures | None:
-    path = study.own_folder(participant) / name
-    kept: Figures | None = json.loads(path.read_text("utf-8")) if path.exists() else None
-    return kept
 
 
 # The archive

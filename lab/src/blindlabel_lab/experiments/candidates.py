@@ -8,9 +8,9 @@ sees its own table and nothing else. Beside quality, how readable the questions 
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean, median
@@ -21,12 +21,14 @@ from blindlabel.errors import InputError
 from blindlabel.language.record import Record
 from blindlabel.language.suggestions import Suggester, Suggestion
 from blindlabel.records.tables import read_table
-from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, file_of
-from blindlabel_lab.experiments.quality import Advance
+from blindlabel_lab.experiments import datasets
+from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, files_of, read_sides
+from blindlabel_lab.experiments.quality import Advance, Plan, of_each
 from blindlabel_lab.experiments.results import Results
 
 SUBFOLDER = "candidates"
 """Where these sets lie in a folder of sets."""
+STEMS = ("a", "b", "pairs")
 HOW_TO_PLACE = "A set of candidate pairs is a folder with a.csv, b.csv and pairs.csv (id_a, id_b, label)."
 
 MATCHING = 0.1
@@ -66,14 +68,11 @@ GIVEN = (
 
 @dataclass(frozen=True)
 class Candidates:
-    """One set as read: prepared records of both tables, and pairs of positions with their label."""
+    """One set as read, and its pairs of positions with their label."""
 
-    name: str
-    attributes: tuple[str, ...]
-    records: tuple[tuple[Record, ...], tuple[Record, ...]]
+    dataset: Dataset
     pairs: tuple[tuple[int, int], ...]
     truth: tuple[bool, ...]
-    lowered: bool = True
 
 
 def candidates_folder(folder: Path) -> Path:
@@ -84,17 +83,12 @@ def candidates_folder(folder: Path) -> Path:
 
 def names_in(folder: Path) -> list[str]:
     """The candidate sets in a folder: those with published figures first, then the others by name."""
-    found = [
-        path.name
-        for path in sorted(folder.iterdir())
-        if path.is_dir() and all(file_of(path, stem) for stem in ("a", "b", "pairs"))
-    ]
-    return [name for name in PUBLISHED if name in found] + [name for name in found if name not in PUBLISHED]
+    return datasets.names_in(folder, STEMS, PUBLISHED)
 
 
-def chosen_sets(folder: Path, names: Sequence[str] | None) -> list[str]:
+def chosen_sets(folder: Path, names: Sequence[str]) -> list[str]:
     """The sets to run: as named, else all."""
-    chosen = list(names) if names else names_in(folder)
+    chosen = list(names) or names_in(folder)
     if not chosen:
         raise InputError(f"There is no set of candidate pairs in {folder}. {HOW_TO_PLACE}")
     return chosen
@@ -104,24 +98,14 @@ def read_candidates(
     folder: Path, name: str, attributes: Sequence[str] | None = None, preparation: ChosenPreparation = PREPARATION
 ) -> Candidates:
     """Read and prepare a set. Attributes: as named, else all columns that both tables have, but the id."""
-    paths = [file_of(folder / name, stem) for stem in ("a", "b", "pairs")]
-    if not all(paths):
-        near = ", ".join(names_in(folder))
-        raise InputError(f"There is no set {name} in {folder}{f' (it has {near})' if near else ''}. {HOW_TO_PLACE}")
-    path_a, path_b, path_pairs = (path for path in paths if path is not None)
-    a, b = (read_table(path, attributes=attributes, name=f"{name}/{path.name}") for path in (path_a, path_b))
-    chosen = tuple(attributes) if attributes is not None else tuple(x for x in a.attributes if x in b.attributes)
-    if not chosen:
-        raise InputError(f"The two tables of {name} have no column in common besides the id.")
-    recipe = preparation.recipe((a, b))
-    first, second = (tuple(recipe.rows(table, chosen)) for table in (a, b))
-    listed = read_table(path_pairs, attributes=("id_a", "id_b", "label"), name=f"{name}/pairs")
+    paths = files_of(folder, name, STEMS, HOW_TO_PLACE)
+    made = read_sides(paths, name, attributes, preparation)
+    listed = read_table(paths[2], attributes=("id_a", "id_b", "label"), name=f"{name}/pairs")
     wrong = next((row for row in listed.rows if row[2] not in ("0", "1")), None)
     if wrong is not None:
-        raise InputError(f"A label in {path_pairs} is {wrong[2]!r}; labels are 0 and 1.")
-    pairs = tuple((a.position(row[0]), b.position(row[1])) for row in listed.rows)
-    truth = tuple(row[2] == "1" for row in listed.rows)
-    return Candidates(name, chosen, (first, second), pairs, truth, recipe.lowered)
+        raise InputError(f"A label in {paths[2]} is {wrong[2]!r}; labels are 0 and 1.")
+    pairs, truth = tuple(map(made.places, listed.rows)), tuple(row[2] == "1" for row in listed.rows)
+    return Candidates(replace(made, matches=tuple(itertools.compress(pairs, truth))), pairs, truth)
 
 
 @dataclass(frozen=True)
@@ -144,15 +128,17 @@ def figures(labels: Sequence[bool | None], truth: Sequence[bool]) -> Figures:
     return Figures(precision, recall, f1, sum(label is None for label in labels))
 
 
+def suggester(given: Candidates, rows: Sequence[Record]) -> Suggester:
+    """What an owner of these rows of a set is told by."""
+    return Suggester(rows, given.dataset.attributes, lowered=given.dataset.lowered, matching=MATCHING)
+
+
 class Study:
     """Both owners of one set, and the questions they asked."""
 
     def __init__(self, given: Candidates, suggesters: tuple[Suggester, Suggester] | None = None) -> None:
-        self.given = given
-        self._suggesters = suggesters or (
-            Suggester(given.records[0], given.attributes, lowered=given.lowered, matching=MATCHING),
-            Suggester(given.records[1], given.attributes, lowered=given.lowered, matching=MATCHING),
-        )
+        self.given, self._records = given, given.dataset.records
+        self._suggesters = suggesters or (suggester(given, self._records[0]), suggester(given, self._records[1]))
         self.asked: dict[tuple[int, int, int], Suggestion] = {}
         """By owner, row and round."""
 
@@ -160,8 +146,8 @@ class Study:
         """What an owner's question about its own row says of a row of the other."""
         key = (side, own, round)
         if key not in self.asked:
-            self.asked[key] = self._suggesters[side].suggest(self.given.records[side][own], round)
-        return self.asked[key].chain.fits(self.given.records[1 - side][other])
+            self.asked[key] = self._suggesters[side].suggest(self._records[side][own], round)
+        return self.asked[key].chain.fits(self._records[1 - side][other])
 
     def rounds(self, rounds: int) -> list[list[bool | None]]:
         """The labels after each round: the first agreement of both sides labels a pair."""
@@ -195,25 +181,21 @@ class Study:
         }
 
 
-def candidates(
-    folder: Path,
-    names: Sequence[str],
-    attributes: Sequence[str] | None,
-    rounds: int,
-    advance: Advance,
-    results: Results,
-    preparation: ChosenPreparation = PREPARATION,
-) -> dict[str, Any]:
+def candidates(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's figures by round, readability, and the published figures beside them."""
-    document: dict[str, Any] = {"datasets": {}, "published": {"sources": dict(SOURCES), "given": GIVEN}}
-    document["preparation"] = preparation.words
-    for place, name in enumerate(names):
-        advance(name, place / len(names))
-        given = read_candidates(folder, name, attributes, preparation)
-        key = [fingerprint(given), preparation.words, rounds]
-        document["datasets"][name] = results.once("candidates", key, partial(_labelled, given, rounds))
-        document["datasets"][name]["published"] = dict(PUBLISHED.get(name, {}))
-    return document
+    folder = candidates_folder(plan.folder)
+
+    def of(name: str) -> dict[str, Any]:
+        given = read_candidates(folder, name, plan.attributes, plan.preparation)
+        key = [given.dataset.fingerprint, plan.rounds]
+        labelled: dict[str, Any] = results.once("candidates", key, partial(_labelled, given, plan.rounds))
+        return labelled | {"published": dict(PUBLISHED.get(name, {}))}
+
+    return {
+        "datasets": of_each(chosen_sets(folder, plan.names), advance, of),
+        "published": {"sources": dict(SOURCES), "given": GIVEN},
+        "preparation": plan.preparation.words,
+    }
 
 
 def _labelled(given: Candidates, rounds: int) -> dict[str, Any]:
@@ -222,12 +204,7 @@ def _labelled(given: Candidates, rounds: int) -> dict[str, Any]:
     return {
         "pairs": len(given.pairs),
         "matches": sum(given.truth),
-        "attributes": list(given.attributes),
+        "attributes": list(given.dataset.attributes),
         "rounds": [asdict(figures(labels, given.truth)) for labels in after],
         "readability": {"a": study.readability(0), "b": study.readability(1)},
     }
-
-
-def fingerprint(given: Candidates) -> str:
-    """Changes with the records, the pairs or their labels."""
-    return hashlib.sha256(repr((given.attributes, given.records, given.pairs, given.truth)).encode()).hexdigest()

@@ -8,7 +8,7 @@ figures are null, never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,20 +17,18 @@ from blindlabel.engines.interface import EngineError
 from blindlabel.engines.registry import engine_named
 from blindlabel_lab.bench import compare, gates
 from blindlabel_lab.bench.machine import machine
-from blindlabel_lab.bench.workload import PUBLISHED_PAIRS, PUBLISHED_PARALLEL, PUBLISHED_SECONDS, workload
+from blindlabel_lab.bench.workload import workload
 from blindlabel_lab.experiments.quality import Advance
 from blindlabel_lab.experiments.results import COSTS, Results
 from blindlabel_lab.gates.elsewhere import find_python
 
 PUBLISHED_BYTES = 32 * 1024
 """Bytes a character in the publication."""
-LENGTHS = (15, 46, 53, 100, 118, 148, 300)
+LENGTHS, SIZE = (15, 46, 53, 100, 118, 148, 300), 50
 _BROKEN = (EngineError, ImportError, AttributeError)
 
 
-def communication(
-    results: Results, advance: Advance, lengths: Sequence[int] = LENGTHS, size: int = 50
-) -> dict[str, Any]:
+def communication(results: Results, advance: Advance) -> dict[str, Any]:
     """Bytes of one encrypted record, by its length: 50 records of that length encrypted, their parcels divided by
     50.
     """
@@ -39,15 +37,15 @@ def communication(
     gates_bytes: int | None = None
     try:
         find_python()
-        gates_bytes = results.once(COSTS, ["gates", machine()], _gates_bytes)
+        gates_bytes = results.once(COSTS, ["gates", machine()], gates.figures)["bytes_per_character"]["packed"]
     except _BROKEN as error:
         not_run.append({"engine": "gates", "reason": str(error)})
     rows, keys = [], {}
-    for number, length in enumerate(lengths):
-        advance(f"records of {length} characters with the packed engine", (1 + number) / (1 + len(lengths)))
+    for number, length in enumerate(LENGTHS):
+        advance(f"records of {length} characters with the packed engine", (1 + number) / (1 + len(LENGTHS)))
         sizes: Mapping[str, int] = {}
         try:
-            sizes = results.once(COSTS, ["record", length, size, machine()], partial(_sizes, length, size))
+            sizes = results.once(COSTS, ["record", length, SIZE, machine()], partial(_sizes, length))
             keys = {"public_bytes": sizes["keys"], "default_agreement_bytes": sizes["default_keys"]}
         except _BROKEN as error:
             not_run.append({"engine": "packed", "length": length, "reason": str(error)})
@@ -55,36 +53,22 @@ def communication(
             {
                 "length": length,
                 "plain_bytes": length,
-                "packed_bytes": sizes["records"] / size if sizes else None,
-                "packed_bytes_per_character": sizes["records"] / size / length if sizes else None,
-                "default_bytes": sizes["default_records"] / size if sizes else None,
+                "packed_bytes": sizes["records"] / SIZE if sizes else None,
+                "packed_bytes_per_character": sizes["records"] / SIZE / length if sizes else None,
+                "default_bytes": sizes["default_records"] / SIZE if sizes else None,
                 "gates_bytes": None if gates_bytes is None else gates_bytes * length,
                 "published_bytes": PUBLISHED_BYTES * length,
             }
         )
-    return {
-        "machine": machine(),
-        "records": size,
-        "encoded": "substrings of up to 16 characters of the whole record, exact and lower case",
-        "packed_keys": keys,
-        "gates_bytes_per_character": gates_bytes,
-        "published_bytes_per_character": PUBLISHED_BYTES,
-        "rows": rows,
-        "not_run": not_run,
-    }
+    return {"machine": machine(), "records": SIZE, "packed_keys": keys, "rows": rows, "not_run": not_run}
 
 
-def _gates_bytes() -> int:
-    found: int = gates.figures()["bytes_per_character"]["packed"]
-    return found
-
-
-def _sizes(length: int, size: int) -> dict[str, int]:
+def _sizes(length: int) -> dict[str, int]:
     """Bytes of all records and of the keys that go with them: `is_in` alone, and the agreement that a study gets."""
-    least, full, engine = workload(length, size), workload(length, size, said="default"), engine_named("packed")
+    least, full, engine = workload(length, SIZE), workload(length, SIZE, said="default"), engine_named("packed")
     encrypted = EncryptedRecords(engine, least.terms, least.records)
     keys = engine.make_keys(full.terms)
-    parcels = engine.encrypt(full.terms, keys.secret, full.records, questions=size)
+    parcels = engine.encrypt(full.terms, keys.secret, full.records, questions=SIZE)
     return {
         "records": sum(map(len, encrypted.parcels)),
         "keys": len(encrypted.keys.public),
@@ -93,15 +77,7 @@ def _sizes(length: int, size: int) -> dict[str, int]:
     }
 
 
-def computation(
-    results: Results, advance: Advance, lengths: Sequence[int] = compare.LENGTHS, size: int = 50
-) -> dict[str, Any]:
+def computation(results: Results, advance: Advance) -> dict[str, Any]:
     """Seconds and bytes of one round on 50 by 50 records, packed and gates, beside the published seconds."""
     once: compare.Once = lambda key, work: results.once(COSTS, ["computation", *key, machine()], work)  # noqa: E731
-    document = compare.comparison(tuple(lengths), size, advance, once=once)
-    document["published"] = {
-        "what": f"one needle of 6 characters, {PUBLISHED_PAIRS} pairs, serial mode",
-        "seconds": {str(length): seconds for length, seconds in PUBLISHED_SECONDS.items()},
-        "parallel": PUBLISHED_PARALLEL,
-    }
-    return document
+    return compare.comparison(size=SIZE, progress=advance, once=once)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from blindlabel.errors import InputError
 from blindlabel.language.record import Record
@@ -48,6 +49,8 @@ PUBLISHED_PREPARATION = ChosenPreparation(("ascii",))
 """The publication's: "all the Unicode characters are mapped into the ASCII range", and nothing else."""
 
 ENVIRONMENT = "BLINDLABEL_DATA"
+STEMS = ("a", "b", "matches")
+"""The files of a set."""
 
 _LEIPZIG = "Leipzig entity resolution benchmark (Köpcke, Thor, Rahm, VLDB 2010)"
 _LEIPZIG_LICENCE = "published for research by the Leipzig database group; ask them for other use"
@@ -141,6 +144,10 @@ class Dataset:
     fingerprint: str
     recipe: Recipe
 
+    def places(self, ids: Sequence[str]) -> tuple[int, int]:
+        """The places of two rows, by their ids."""
+        return self.tables[0].position(ids[0]), self.tables[1].position(ids[1])
+
     @property
     def lowered(self) -> bool:
         """Whether the records are in lower case."""
@@ -178,15 +185,24 @@ def file_of(folder: Path, stem: str) -> Path | None:
     return next((path for path in (folder / f"{stem}.csv", folder / f"{stem}.csv.gz") if path.is_file()), None)
 
 
-def is_set(folder: Path) -> bool:
-    """Whether a folder has the three files of a set."""
-    return all(file_of(folder, stem) for stem in ("a", "b", "matches"))
+def is_set(folder: Path, stems: Sequence[str] = STEMS) -> bool:
+    """Whether a folder has the files of a set."""
+    return all(file_of(folder, stem) for stem in stems)
 
 
-def names_in(folder: Path) -> list[str]:
+def names_in(folder: Path, stems: Sequence[str] = STEMS, first: Iterable[str] = KNOWN) -> list[str]:
     """The sets in a folder: the known ones first, then the others by name."""
-    found = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and is_set(path)]
-    return [name for name in KNOWN if name in found] + [name for name in found if name not in KNOWN]
+    found = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and is_set(path, stems)]
+    return [name for name in first if name in found] + [name for name in found if name not in first]
+
+
+def files_of(folder: Path, name: str, stems: Sequence[str] = STEMS, how: str = HOW_TO_PLACE) -> list[Path]:
+    """The files of a set, or a sentence about how to place them."""
+    found = [path for stem in stems if (path := file_of(folder / name, stem))]
+    if len(found) == len(stems):
+        return found
+    near = ", ".join(names_in(folder, stems)) if folder.is_dir() else ""
+    raise InputError(f"There is no set {name} in {folder}{f' (it has {near})' if near else ''}. {how}")
 
 
 def checksum(path: Path) -> str:
@@ -204,14 +220,10 @@ def read_dataset(
     """Read and prepare a set. Attributes: as named, else those known, else all columns that both tables have, but the
     id.
     """
-    place = folder / name
-    if not place.is_dir() or not is_set(place):
-        near = ", ".join(names_in(folder)) if folder.is_dir() else ""
-        raise InputError(f"There is no set {name} in {folder}{f' (it has {near})' if near else ''}. {HOW_TO_PLACE}")
-    paths = [file_of(place, stem) for stem in ("a", "b", "matches")]
+    paths = files_of(folder, name)
     if attributes is None and name in KNOWN:
         attributes = KNOWN[name].attributes
-    return read_files([path for path in paths if path is not None], name, attributes, preparation)
+    return read_files(paths, name, attributes, preparation)
 
 
 def read_files(
@@ -221,56 +233,43 @@ def read_files(
     preparation: ChosenPreparation | Recipe = PREPARATION,
 ) -> Dataset:
     """A set from its three files: the two tables and the known matches."""
-    path_a, path_b, path_matches = paths
-    tables = [read_table(path, attributes=attributes, name=f"{name}/{path.name}") for path in (path_a, path_b)]
-    chosen = (
-        tuple(attributes)
-        if attributes is not None
-        else tuple(a for a in tables[0].attributes if a in tables[1].attributes)
-    )
+    made = read_sides(paths, name, attributes, preparation)
+    listed = read_table(paths[2], attributes=("id_a", "id_b"), name=f"{name}/matches")
+    return replace(made, matches=tuple(dict.fromkeys(made.places(row) for row in listed.rows)))
+
+
+def read_sides(
+    paths: Sequence[Path], name: str, attributes: Sequence[str] | None, preparation: ChosenPreparation | Recipe
+) -> Dataset:
+    """The two tables of a set, and no match yet; its fingerprint is of all files."""
+    a, b = (read_table(path, attributes=attributes, name=f"{name}/{path.name}") for path in paths[:2])
+    chosen = tuple(a.attributes if attributes is None else attributes)
+    chosen = tuple(one for one in chosen if one in b.attributes)
     if not chosen:
         raise InputError(
             f"The two tables of {name} have no column in common besides the id; name some with --attributes."
         )
-    recipe = preparation if isinstance(preparation, Recipe) else preparation.recipe(tables)
+    recipe = preparation if isinstance(preparation, Recipe) else preparation.recipe((a, b))
     recipe = replace(recipe, types=tuple(one for one in recipe.types if one[0] in chosen))
-    prepared = [tuple(recipe.rows(table, chosen)) for table in tables]
+    records = (tuple(recipe.rows(a, chosen)), tuple(recipe.rows(b, chosen)))
     digest = hashlib.sha256("\0".join([*chosen, repr(recipe), *map(checksum, paths)]).encode())
-    matches = _matches(path_matches, tables[0], tables[1], name)
-    sides, records = (tables[0], tables[1]), (prepared[0], prepared[1])
-    return Dataset(name, chosen, sides, records, matches, digest.hexdigest(), recipe)
+    return Dataset(name, chosen, (a, b), records, (), digest.hexdigest(), recipe)
 
 
-def _matches(path: Path, a: Table, b: Table, name: str) -> tuple[tuple[int, int], ...]:
-    table = read_table(path, attributes=("id_a", "id_b"), name=f"{name}/matches")
-    found = dict.fromkeys((a.position(id_a), b.position(id_b)) for id_a, id_b in table.rows)
-    return tuple(found)
-
-
-def listing(folder: Path | None) -> list[dict[str, object]]:
+def listing(folder: Path | None) -> list[dict[str, Any]]:
     """Every known set and every other in the folder: source, licence, checksums, whether it is found and unchanged."""
-    rows: list[dict[str, object]] = []
-    others = [name for name in names_in(folder) if name not in KNOWN] if folder else []
-    for name in [*KNOWN, *others]:
+    rows = []
+    found = names_in(folder) if folder else []
+    for name in [*KNOWN, *(one for one in found if one not in KNOWN)]:
         known = KNOWN.get(name)
-        place = folder / name if folder else None
-        found = place is not None and place.is_dir() and is_set(place)
+        checksums = {file.partition(".")[0]: value for file, value in known.checksums.items()} if known else {}
         files = {}
-        for stem in ("a", "b", "matches"):
-            path = file_of(place, stem) if found and place is not None else None
-            expected = (
-                next((value for file, value in known.checksums.items() if file.startswith(f"{stem}.")), None)
-                if known
-                else None
-            )
-            actual = checksum(path) if path else None
-            unchanged = None if actual is None or expected is None else actual == expected
-            files[stem] = {
-                "file": path.name if path else None,
-                "sha256": actual,
-                "expected": expected,
-                "as_expected": unchanged,
-            }
+        for stem in STEMS:
+            path = file_of(folder / name, stem) if folder and name in found else None
+            actual, expected = checksum(path) if path else None, checksums.get(stem)
+            unchanged = actual == expected if actual and expected else None
+            name_of = path.name if path else None
+            files[stem] = {"file": name_of, "sha256": actual, "expected": expected, "as_expected": unchanged}
         rows.append(
             {
                 "name": name,
@@ -278,8 +277,19 @@ def listing(folder: Path | None) -> list[dict[str, object]]:
                 "attributes": list(known.attributes) if known else None,
                 "source": known.source if known else "not known to blindlabel",
                 "licence": known.licence if known else "not known to blindlabel",
-                "found": found,
+                "found": name in found,
                 "files": files,
             }
         )
     return rows
+
+
+def said_of(row: Mapping[str, Any]) -> Iterator[str]:
+    """A set of the listing, for people."""
+    state, files = "found" if row["found"] else "not found", row["files"].values()
+    if row["found"] and row["known"]:
+        state += ", checksums right" if all(one["as_expected"] for one in files) else ", CHECKSUMS DIFFER"
+    yield from (f"{row['name']}: {state}", f"  source: {row['source']}", f"  licence: {row['licence']}")
+    for one in files:
+        if one["sha256"] or one["expected"]:
+            yield f"  {one['file'] or '(missing)'} sha256 {one['sha256'] or one['expected']}"

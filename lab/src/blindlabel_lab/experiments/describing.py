@@ -8,14 +8,13 @@ missing values.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from blindlabel.language.record import SEPARATOR
 from blindlabel.records.table_files import write_csv
-from blindlabel_lab.experiments.datasets import Dataset, read_dataset
-from blindlabel_lab.experiments.quality import Advance, Bench, Plan, drawn
+from blindlabel_lab.experiments.datasets import Dataset
+from blindlabel_lab.experiments.quality import Advance, Bench, Plan, drawn, of_each
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import draw
 
@@ -26,48 +25,32 @@ BANDS = ((1, 1), (2, 5), (6, 20), (21, 100), (101, None))
 def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """For each set: how long needles are, and how often words are asked by how many rows have them."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
-    for place, name in enumerate(plan.names):
+
+    def of(name: str) -> dict[str, Any]:
         asked: Counter[str] = Counter()
         for number in range(plan.samples):
-            advance(f"{name}, sample {number + 1} of {plan.samples}", (place + number / plan.samples) / len(plan.names))
             asked.update(bench.sample(name, "suggested", plan.seed + number)["needles"])
-        document["datasets"][name] = described(bench.dataset(name), asked)
-        write_tokens(results.folder / f"tokens-{name}.csv", bench.dataset(name), asked)
-    return document
+        results.folder.mkdir(parents=True, exist_ok=True)
+        rows = ((token, count, asked[token]) for token, count in tokens_of(bench.dataset(name)))
+        write_csv(results.folder / f"tokens-{name}.csv", ("token", "occurrences", "asked"), rows)
+        return described(bench.dataset(name), asked)
+
+    return drawn(plan) | {"datasets": of_each(plan.sets, advance, of)}
 
 
-def write_tokens(path: Path, dataset: Dataset, asked: Counter[str]) -> None:
-    """Every token of both tables, the most frequent first: how often it stands there, and how often it was asked."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    occurrences = occurrences_of(dataset)
-    write_csv(
-        path,
-        ("token", "occurrences", "asked"),
-        ((token, count, asked[token]) for token, count in sorted(occurrences.items(), key=_most_frequent)),
-    )
+def tokens_of(dataset: Dataset) -> list[tuple[str, int]]:
+    """Tokens between white space, as the publication has them, and how often they stand in both tables; the most
+    frequent first.
+    """
+    records = (record for side in dataset.records for record in side)
+    found = Counter(token for record in records for token in record.whole.split() if token != SEPARATOR.strip())
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _most_frequent(one: tuple[str, int]) -> tuple[int, str]:
-    return -one[1], one[0]
-
-
-def occurrences_of(dataset: Dataset) -> Counter[str]:
-    """Tokens between white space, as the publication has them, in both tables."""
-    return Counter(
-        token
-        for side in dataset.records
-        for record in side
-        for token in record.whole.split()
-        if token != SEPARATOR.strip()
-    )
-
-
-def _importance(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
+def _importance(ordered: list[tuple[str, int]], asked: Counter[str]) -> dict[str, Any]:
     """Occurrences by rank, at some ranks, and for every asked token its rank and how often it was asked. What is asked
     and stands in no record is left out, as published.
     """
-    ordered = sorted(occurrences_of(dataset).items(), key=_most_frequent)
     ranks = {token: rank for rank, (token, _) in enumerate(ordered, start=1)}
     shown = sorted({min(len(ordered), round(1.1**step)) for step in range(140)}) if ordered else []
     return {
@@ -92,8 +75,6 @@ def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
         bands.append(
             {
                 "rows": f"{low}" if low == high else f"{low} and more" if high is None else f"{low} to {high}",
-                "words": len(words),
-                "occurrences": sum(rows[word] for word in words),
                 "asked": sum(count for word, count in asked.items() if word in words),
             }
         )
@@ -105,7 +86,7 @@ def described(dataset: Dataset, asked: Counter[str]) -> dict[str, Any]:
         "asked": total,
         "asked_as_whole_words": whole,
         "bands": bands,
-        "importance": _importance(dataset, asked),
+        "importance": _importance(tokens_of(dataset), asked),
     }
 
 
@@ -113,16 +94,15 @@ STEP, LAST = 15, 300
 """Lengths of records are counted in steps, as published; what is longer than the last goes into one more."""
 
 
-def records(plan: Plan, advance: Advance) -> dict[str, Any]:
+def records(plan: Plan, _: Results, advance: Advance) -> dict[str, Any]:
     """For each set: entities, matches, a selected sample, and how long records are."""
-    document: dict[str, Any] = {"preparation": plan.preparation.words, "step": STEP, "datasets": {}}
-    for place, name in enumerate(plan.names):
-        advance(name, place / len(plan.names))
-        dataset = read_dataset(plan.folder, name, plan.attributes, plan.preparation)
+
+    def of(name: str) -> dict[str, Any]:
+        dataset = plan.read(name)
         sample = draw(dataset, plan.seed, plan.size)
         lengths = [len(record.whole) for side in dataset.records for record in side]
         steps = Counter(min((length - 1) // STEP, LAST // STEP) for length in lengths if length)
-        document["datasets"][name] = {
+        return {
             "entities": [len(side) for side in dataset.records],
             "matches": len(dataset.matches),
             "attributes": list(dataset.attributes),
@@ -136,26 +116,23 @@ def records(plan: Plan, advance: Advance) -> dict[str, Any]:
             "average_length_of_both": fmean(lengths),
             "lengths": {str(STEP * step + 1): steps[step] for step in range(LAST // STEP + 1)},
         }
-    return document
+
+    sets = of_each(plan.sets, advance, of)
+    return {"preparation": plan.preparation.words, "step": STEP, "datasets": sets}
 
 
-def missing(plan: Plan, advance: Advance) -> dict[str, Any]:
+def missing(plan: Plan, _: Results, advance: Advance) -> dict[str, Any]:
     """For each set and attribute, the share of rows without a value, in percent."""
-    document: dict[str, Any] = {"datasets": {}}
 
-    for place, name in enumerate(plan.names):
-        advance(name, place / len(plan.names))
-        dataset = read_dataset(plan.folder, name, plan.attributes, plan.preparation)
-        document["datasets"][name] = {
+    def of(name: str) -> dict[str, Any]:
+        dataset = plan.read(name)
+        first, second = dataset.records
+        return {
             attribute: {
-                "a": _percent(dataset, 0, attribute),
-                "b": _percent(dataset, 1, attribute),
-                "both": 100 * fmean(not record.attributes[attribute] for side in dataset.records for record in side),
+                side: 100 * fmean(not record.attributes[attribute] for record in rows)
+                for side, rows in (("a", first), ("b", second), ("both", (*first, *second)))
             }
             for attribute in dataset.attributes
         }
-    return document
 
-
-def _percent(dataset: Dataset, side: int, attribute: str) -> float:
-    return 100 * fmean(not record.attributes[attribute] for record in dataset.records[side])
+    return {"datasets": of_each(plan.sets, advance, of)}

@@ -13,7 +13,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,8 @@ from blindlabel.estimates import Candidates
 from blindlabel.estimates.candidate_pairs import Flags, Whole
 from blindlabel.estimates.estimating import Drawing
 from blindlabel_lab.experiments import candidates as hard
-from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
-from blindlabel_lab.experiments.quality import Advance
+from blindlabel_lab.experiments.datasets import Dataset
+from blindlabel_lab.experiments.quality import Advance, Plan, of_each
 from blindlabel_lab.experiments.results import Results
 
 PARTNERS, TIMES, COMMON = 10, 5, 1000
@@ -101,14 +100,7 @@ class Linkage:
 
     def blind(self) -> Whole:
         """Kinds of labels by suggested questions: 1 and 0 agreed in round 1, 2 later, 3 never."""
-        given = hard.Candidates(
-            self.dataset.name,
-            self.dataset.attributes,
-            self.dataset.records,
-            tuple(self.cells),
-            tuple(self.matches.tolist()),
-            self.dataset.lowered,
-        )
+        given = hard.Candidates(self.dataset, tuple(self.cells), tuple(self.matches.tolist()))
         first, *_, last = hard.Study(given).rounds(3)
         kinds = [int(one) if one is not None else 3 if end is None else 2 for one, end in zip(first, last)]
         return np.array(kinds, dtype=np.int64)
@@ -152,20 +144,13 @@ def _of_set(dataset: Dataset, draws: int, blind: bool) -> dict[str, Any]:
     }
 
 
-def estimates(
-    folder: Path,
-    names: Sequence[str],
-    draws: int,
-    blind: bool,
-    advance: Advance,
-    results: Results,
-    preparation: ChosenPreparation = PREPARATION,
-) -> dict[str, Any]:
+def estimates(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The document: every set with its list, and every way to sample with its figures."""
-    document: dict[str, Any] = {"draws": draws, "preparation": preparation.words, "datasets": {}}
-    for place, name in enumerate(names):
-        advance(name, place / len(names))
-        dataset = read_dataset(folder, name, preparation=preparation)
-        key = [dataset.fingerprint, preparation.words, draws, blind]
-        document["datasets"][name] = results.once("estimates", key, partial(_of_set, dataset, draws, blind))
-    return document
+
+    def of(name: str) -> Any:
+        dataset = plan.read(name)
+        key = [dataset.fingerprint, plan.draws, plan.blind]
+        return results.once("estimates", key, partial(_of_set, dataset, plan.draws, plan.blind))
+
+    words = plan.preparation.words
+    return {"draws": plan.draws, "preparation": words, "datasets": of_each(plan.sets, advance, of)}

@@ -25,7 +25,6 @@ LONGEST = 600.0
 """Seconds; the same bound as the web app's own estimate has."""
 IN_A_ROW = 5
 UNDER = 60.0
-PUBLISHED = "Published: familiar with language and interface in around 30 minutes; under 1 minute a record on average."
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,6 @@ def learning(paths: Sequence[Path]) -> dict[str, Any]:
     if not people:
         raise InputError("Nobody has saved a question in the web app yet, so there is nothing to show.")
     return {
-        "published": PUBLISHED,
         "people": {name: _figures(some) | {"records": [asdict(one) for one in some]} for name, some in people.items()},
         "together": _figures([one for some in people.values() for one in some]),
     }

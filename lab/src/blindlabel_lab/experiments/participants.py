@@ -27,7 +27,7 @@ from blindlabel.language.words import words_of
 from blindlabel.records.preparation import prepare_text
 from blindlabel.web.practice import RECORDS
 from blindlabel_lab.experiments.datasets import Dataset
-from blindlabel_lab.experiments.prepared import OWNERS, Prepared, check_new, prepare, read_prepared
+from blindlabel_lab.experiments.prepared import OWNERS, Prepared, check_new, prepare, read_about, read_prepared
 from blindlabel_lab.experiments.simulation import two_samples
 
 FORMAT, VERSION = "blindlabel study with people", 1
@@ -202,9 +202,7 @@ def prepare_study(
 def read_study(folder: Path) -> PeopleStudy:
     """A study's folder again."""
     try:
-        about = json.loads((folder / "study.json").read_text("utf-8"))
-        if about["format"] != FORMAT or about["version"] != VERSION:
-            raise InputError(f"{folder} was prepared by another version of blindlabel. Prepare it anew.")
+        about = read_about(folder / "study.json", (FORMAT, VERSION))
         couples = tuple(tuple(Sitting(**one) for one in sittings) for sittings in about["couples"])
         return PeopleStudy(folder, int(about["seed"]), bool(about["published"]), tuple(about["participants"]), couples)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -13,18 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.language import Record, render
 from blindlabel.parties.question_folders import files_of_round, is_exported, question_text, read_folder
 from blindlabel.parties.questions import check_question
-from blindlabel.parties.rehearsal import Answering, in_clear
 from blindlabel.storage.annotations import questions_asked
 from blindlabel.storage.workspace import Workspace
-from blindlabel_lab.experiments.describing import described
+from blindlabel_lab.experiments import describing
 from blindlabel_lab.experiments.prepared import OWNERS, Prepared, read_prepared
-from blindlabel_lab.experiments.quality import Advance
-from blindlabel_lab.experiments.simulation import Run, ThroughEngine, needles_of, simulate
+from blindlabel_lab.experiments.quality import Advance, Plan, of_each, run_sample
+from blindlabel_lab.experiments.results import Results
+from blindlabel_lab.experiments.simulation import Run, check_engine, needles_of
 
 Texts = Mapping[tuple[int, int], str]
 """By round and row of the owner's table."""
@@ -88,44 +87,31 @@ class Written:
 
 def replay(prepared: Prepared, engine: str = "plain", questions: Path | None = None) -> Run:
     """All rounds with the questions that people wrote."""
-    dataset, sample, agreement = prepared.dataset, prepared.sample, prepared.agreement
-    records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
-    answering: Answering = in_clear
-    if engine != "plain":
-        answering = ThroughEngine(engine_named(engine), records, agreement.terms())
+    agreed = prepared.agreement
     first, second = (Written(prepared, side, texts_of(prepared, side, questions)) for side in (0, 1))
-    return simulate(
-        records,
-        sample.truth,
-        (first, second),
-        answering,
-        attributes=dataset.attributes,
-        rounds=agreement.rounds,
-        recipe=dataset.recipe,
-        most_yes=agreement.budget.most_yes,
-    )
+    written = (first, second)
+    return run_sample(prepared.dataset, prepared.sample, written, engine, agreed.rounds, agreement=agreed)
 
 
 def replayed(folders: Sequence[Path], engine: str, questions: Path | None, advance: Advance) -> dict[str, Any]:
     """Every folder's figures by round, as `score` has them."""
-    if engine not in ("plain", "packed", "gates"):
-        raise InputError(f"There is no engine {engine}; there are plain, packed, gates.")
+    check_engine(engine)
     if questions is not None and len(folders) > 1:
         raise InputError("--questions is about one prepared study; name one.")
-    studies: dict[str, Any] = {}
-    for place, folder in enumerate(folders):
-        advance(str(folder), place / len(folders))
-        run = replay(read_prepared(folder), engine, questions)
+
+    def of(folder: str) -> dict[str, Any]:
+        run = replay(read_prepared(Path(folder)), engine, questions)
         rounds = [asdict(one) for one in run.rounds]
-        studies[str(folder)] = {"rounds": rounds, "final": rounds[-1], "questions": len(run.questions)}
-    return {"engine": engine, "studies": studies}
+        return {"rounds": rounds, "final": rounds[-1], "questions": len(run.questions)}
+
+    return {"engine": engine, "studies": of_each([*map(str, folders)], advance, of)}
 
 
-def with_peoples_tokens(document: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:
-    """The tokens of people's questions as sets of their own."""
-    sets = {}
-    for folder in folders:
+def tokens(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
+    """What is asked for in each set, and in people's questions as sets of their own."""
+    document, sets = describing.tokens(plan, results, advance), {}
+    for folder in plan.people:
         prepared = read_prepared(folder)
         asked = Counter(needles_of(replay(prepared).questions, prepared.dataset))
-        sets[f"{prepared.name} ({folder})"] = described(prepared.dataset, asked)
+        sets[f"{prepared.name} ({folder})"] = describing.described(prepared.dataset, asked)
     return document | {"datasets": document["datasets"] | sets}

@@ -50,10 +50,10 @@ def plot(name: str, document: Document, folder: Path, prefix: str = "") -> list[
     return paths
 
 
-def _grid(plt: Any, count: int, height: float = 3.0) -> tuple[Any, list[Any]]:
+def _grid(plt: Any, count: int) -> tuple[Any, list[Any]]:
     columns = min(3, max(1, count))
     rows = -(-count // columns) or 1
-    figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, height * rows), squeeze=False)
+    figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.0 * rows), squeeze=False)
     flat = [axis for row in axes for axis in row]
     for axis in flat[count:]:
         axis.set_visible(False)
@@ -176,24 +176,6 @@ def _learning(plt: Any, document: Document) -> list[tuple[str, Any]]:
     return [("learning", figure)]
 
 
-def _candidates(plt: Any, document: Document) -> list[tuple[str, Any]]:
-    sets = document["datasets"]
-    figure, axes = _grid(plt, len(sets))
-    for axis, (name, one) in zip(axes, sets.items()):
-        rounds = range(1, len(one["rounds"]) + 1)
-        for measure, style in (("precision", "-o"), ("recall", "-s"), ("f1", "-^")):
-            axis.plot(
-                rounds, [100 * after[measure] for after in one["rounds"]], style, label=measure.replace("f1", "F1")
-            )
-        for (system, f1), colour in zip(one["published"].items(), ("grey", "tan", "black")):
-            axis.axhline(f1, linestyle=":", color=colour, label=f"{system} F1 (trained)")
-        axis.set(title=name, xlabel="round", ylabel="%", xticks=list(rounds))
-    figure.tight_layout()
-    if sets:
-        _legend(figure, axes[0])
-    return [("candidates", figure)]
-
-
 def _verdicts(plt: Any, document: Document) -> list[tuple[str, Any]]:
     sets = document["datasets"]
     figure, axes = _grid(plt, len(sets))
@@ -249,22 +231,7 @@ def _tokens(plt: Any, document: Document) -> list[tuple[str, Any]]:
     axis.set(xlabel="characters of what is looked for", ylabel="% of all", xticks=range(1, _LONGEST + 2))
     axis.set_xticklabels([*map(str, range(1, _LONGEST + 1)), "more"])
     axis.legend(fontsize="small", title="on average")
-    rarity, axes = _grid(plt, len(sets))
-    for axis, (name, figures) in zip(axes, sets.items()):
-        places = range(len(figures["bands"]))
-        for measure, shift, label in (("occurrences", -0.2, "words in the tables"), ("asked", 0.2, "words asked for")):
-            total = sum(band[measure] for band in figures["bands"]) or 1
-            axis.bar(
-                [place + shift for place in places],
-                [100 * band[measure] / total for band in figures["bands"]],
-                0.4,
-                label=label,
-            )
-        axis.set(title=name, xlabel="rows that have the word", ylabel="%", xticks=list(places))
-        axis.set_xticklabels([band["rows"].replace(" and more", "+") for band in figures["bands"]], fontsize="small")
-    rarity.tight_layout()
-    _legend(rarity, axes[0])
-    return [("tokens", figure), ("rarity", rarity), ("importance", _importance(plt, sets))]
+    return [("tokens", figure), ("importance", _importance(plt, sets))]
 
 
 def _importance(plt: Any, sets: Mapping[str, Any]) -> Any:
@@ -323,18 +290,6 @@ def _missing(plt: Any, document: Document) -> list[tuple[str, Any]]:
     return [("missing", figure)]
 
 
-def _against_length(plt: Any, document: Document, lines: Mapping[str, str], ylabel: str) -> Any:
-    figure, axis = plt.subplots(figsize=(8, 4.2))
-    for measure, label in lines.items():
-        points = [(row["length"], row[measure]) for row in document["rows"] if row.get(measure) is not None]
-        if points:
-            axis.plot(*zip(*points), "-o", label=label)
-    axis.set(xlabel="characters of a record", ylabel=ylabel, yscale="log")
-    figure.tight_layout()
-    _legend(figure, axis)
-    return figure
-
-
 def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
     lines = {
         "published_bytes": "published (32 KB a character)",
@@ -343,7 +298,15 @@ def _communication(plt: Any, document: Document) -> list[tuple[str, Any]]:
         "packed_bytes": "packed engine, is_in alone",
         "plain_bytes": "clear text",
     }
-    return [("communication", _against_length(plt, document, lines, "bytes a record"))]
+    figure, axis = plt.subplots(figsize=(8, 4.2))
+    for measure, label in lines.items():
+        points = [(row["length"], row[measure]) for row in document["rows"] if row[measure] is not None]
+        if points:
+            axis.plot(*zip(*points), "-o", label=label)
+    axis.set(xlabel="characters of a record", ylabel="bytes a record", yscale="log")
+    figure.tight_layout()
+    _legend(figure, axis)
+    return [("communication", figure)]
 
 
 def _computation(plt: Any, document: Document) -> list[tuple[str, Any]]:
@@ -377,7 +340,6 @@ PLOTS: Mapping[str, Callable[[Any, Document], list[tuple[str, Any]]]] = MappingP
         "replay": _studies,
         "learning": _learning,
         "records": _records,
-        "candidates": _candidates,
         "verdicts": _verdicts,
         "oracles": _oracles,
         "tokens": _tokens,

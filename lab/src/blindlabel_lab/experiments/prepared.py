@@ -27,12 +27,11 @@ from blindlabel.protocol.agreement import Agreement, to_text
 from blindlabel.records.table_files import write_csv
 from blindlabel.records.tables import Table
 from blindlabel_lab.experiments.datasets import KNOWN, Dataset, read_files
-from blindlabel_lab.experiments.simulation import Sample, draw, sample_of
+from blindlabel_lab.experiments.simulation import Sample, check_engine, draw, sample_of
 
 OWNERS = ("owner-a", "owner-b")
 FORMAT, VERSION = "blindlabel prepared study", 1
 CRITERIA = "Two records match when they are about the same thing in the real world, however it is written."
-ENGINES = ("packed", "gates", "plain")
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,6 @@ class Prepared:
     def truth(self) -> Path:
         """The known matches of the sample."""
         return self.folder / "truth" / "matches.csv"
-
-    @property
-    def coordinator(self) -> Path:
-        """Where the coordinator's folder is, if it is here."""
-        return self.folder / "coordinator"
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -96,8 +90,7 @@ def prepare(
     sample: Sample | None = None,
 ) -> Prepared:
     """Draw the matches, unless a sample is given, and write the folder, which must be new or empty."""
-    if engine not in ENGINES:
-        raise InputError(f"There is no engine {engine}; there are {', '.join(ENGINES)}.")
+    check_engine(engine)
     check_new(folder)
     if not dataset.matches:
         raise InputError(f"{dataset.name} has no known match, so there is nothing to draw a sample around.")
@@ -175,6 +168,14 @@ def _rounded(length: int) -> int:
     return 8 * (length // 8 + 1)
 
 
+def read_about(path: Path, version: tuple[str, int]) -> Any:
+    """What a folder says of itself, in this format and version."""
+    about = json.loads(path.read_text("utf-8"))
+    if (about["format"], about["version"]) != version:
+        raise InputError(f"{path.parent} was prepared by another version of blindlabel. Prepare it anew.")
+    return about
+
+
 def is_prepared(folder: Path) -> bool:
     """Whether `prepare` made this folder."""
     return (folder / "prepared.json").is_file()
@@ -183,9 +184,7 @@ def is_prepared(folder: Path) -> bool:
 def read_prepared(folder: Path) -> Prepared:
     """A prepared folder again."""
     try:
-        about = json.loads((folder / "prepared.json").read_text("utf-8"))
-        if about["format"] != FORMAT or about["version"] != VERSION:
-            raise InputError(f"{folder} was prepared by another version of blindlabel. Prepare it anew.")
+        about = read_about(folder / "prepared.json", (FORMAT, VERSION))
         agreement = agreements.from_text((folder / "agreement.toml").read_text("utf-8"), source="agreement.toml")
         return Prepared(folder, str(about["set"]), int(about["seed"]), agreement)
     except FileNotFoundError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -19,11 +18,18 @@ from typing import Any
 import numpy as np
 
 from blindlabel.language.record import Record
-from blindlabel.language.suggestions import Suggester
 from blindlabel.protocol.labels import is_match
-from blindlabel_lab.experiments.candidates import MATCHING, Candidates, Study, figures, fingerprint, read_candidates
-from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
-from blindlabel_lab.experiments.quality import Advance, oracles_of, run_sample
+from blindlabel_lab.experiments.candidates import (
+    Candidates,
+    Study,
+    candidates_folder,
+    chosen_sets,
+    figures,
+    read_candidates,
+    suggester,
+)
+from blindlabel_lab.experiments.datasets import Dataset
+from blindlabel_lab.experiments.quality import Advance, Plan, of_each, oracles_of, run_sample
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import draw, sample_of
 
@@ -33,24 +39,15 @@ ORDERS = 5
 """Orders of the rows that are tried."""
 
 
-def prevalence(
-    folder: Path,
-    names: Sequence[str],
-    records: int,
-    samples: int,
-    seed: int,
-    advance: Advance,
-    results: Results,
-    preparation: ChosenPreparation = PREPARATION,
-) -> dict[str, Any]:
+def prevalence(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's labels on uniform samples of this many records a side, beside samples of the published kind."""
-    document: dict[str, Any] = {"records": records, "samples": samples, "seed": seed, "datasets": {}}
-    for place, name in enumerate(names):
-        advance(name, place / len(names))
-        dataset = read_dataset(folder, name, None, preparation)
-        key = [dataset.fingerprint, records, samples, seed]
-        document["datasets"][name] = results.once("prevalence", key, partial(_rare, dataset, records, samples, seed))
-    return document
+    drawn = (plan.records, plan.samples, plan.seed)
+
+    def of(name: str) -> Any:
+        dataset = plan.read(name)
+        return results.once("prevalence", [dataset.fingerprint, *drawn], partial(_rare, dataset, *drawn))
+
+    return dict(zip(("records", "samples", "seed"), drawn)) | {"datasets": of_each(plan.sets, advance, of)}
 
 
 def _rare(dataset: Dataset, records: int, samples: int, seed: int) -> dict[str, Any]:
@@ -114,32 +111,32 @@ def variants() -> Iterator[tuple[str, Changed]]:
     yield "every tenth row twice", _doubled
 
 
-def invariance(
-    folder: Path, names: Sequence[str], advance: Advance, results: Results, preparation: ChosenPreparation = PREPARATION
-) -> dict[str, Any]:
+def invariance(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """F1 of every candidate set after three rounds, as it is and written otherwise."""
-    document: dict[str, Any] = {"datasets": {}}
-    for place, name in enumerate(names):
-        given = read_candidates(folder, name, None, preparation)
-        found = {"as it is": results.once("invariance", [fingerprint(given), "as it is"], partial(_f1, given))}
-        for step, (said, change) in enumerate(variants()):
-            advance(f"{name}, {said}", (place + step / (ORDERS + 2)) / len(names))
-            found[said] = results.once("invariance", [fingerprint(given), said], partial(_f1, given, change))
-        document["datasets"][name] = {"f1": found, "moved": max(found.values()) - min(found.values())}
-    return document
+    folder = candidates_folder(plan.folder)
+
+    def of(name: str) -> dict[str, Any]:
+        given = read_candidates(folder, name, None, plan.preparation)
+        found = {
+            said: results.once("invariance", [given.dataset.fingerprint, said], partial(_f1, given, change))
+            for said, change in [("as it is", None), *variants()]
+        }
+        return {"f1": found, "moved": max(found.values()) - min(found.values())}
+
+    return {"datasets": of_each(chosen_sets(folder, plan.names), advance, of)}
 
 
 def _f1(given: Candidates, change: Changed | None = None) -> float:
     if change is None:
         study = Study(given)
     else:
-        tables = [change(table, given.attributes) for table in given.records]
-        names = tables[0][1]
-        attributes = tuple(sorted(names.values())) if list(names) != list(names.values()) else given.attributes
-        makers = [Suggester(rows, attributes, lowered=given.lowered, matching=MATCHING) for rows, _ in tables]
-        renamed = [
-            tuple(Record.of({names[name]: row.attributes[name] for name in given.attributes}) for row in table)
-            for table in given.records
-        ]
-        study = Study(replace(given, attributes=attributes, records=(renamed[0], renamed[1])), (makers[0], makers[1]))
+        plain = given.dataset
+        (first, names), (second, _) = (change(table, plain.attributes) for table in plain.records)
+        attributes = tuple(sorted(names.values())) if list(names) != list(names.values()) else plain.attributes
+        a, b = (
+            tuple(Record.of({names[name]: row.attributes[name] for name in plain.attributes}) for row in table)
+            for table in plain.records
+        )
+        given = replace(given, dataset=replace(plain, attributes=attributes, records=(a, b)))
+        study = Study(given, (suggester(given, first), suggester(given, second)))
     return figures(study.rounds(ROUNDS)[-1], given.truth).f1

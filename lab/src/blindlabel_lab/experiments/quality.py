@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -13,7 +14,8 @@ from blindlabel.api.ground_truth import Scores
 from blindlabel.engines.registry import engine_named
 from blindlabel.errors import InputError
 from blindlabel.parties.rehearsal import Answering, in_clear
-from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, read_dataset
+from blindlabel.protocol.agreement import Agreement
+from blindlabel_lab.experiments.datasets import PREPARATION, ChosenPreparation, Dataset, names_in, read_dataset
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.simulation import (
     NEEDLE_LENGTH,
@@ -22,6 +24,7 @@ from blindlabel_lab.experiments.simulation import (
     Sample,
     ThroughEngine,
     Wording,
+    check_engine,
     draw,
     needles_of,
     simulate,
@@ -33,12 +36,22 @@ Advance = Callable[[str, float], None]
 """Called with what is being done and the share of all that is done."""
 
 
+def of_each(names: Sequence[str], advance: Advance, work: Callable[[str], Any]) -> dict[str, Any]:
+    """What this work gives for every set."""
+    found = {}
+    for place, name in enumerate(names):
+        advance(name, place / len(names))
+        found[name] = work(name)
+    return found
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What is run."""
+    """What an experiment runs; each takes from it what it needs."""
 
     folder: Path
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """The sets; none: all in the folder."""
     attributes: tuple[str, ...] | None = None
     samples: int = 10
     seed: int = 0
@@ -49,21 +62,23 @@ class Plan:
     needle_length: int = NEEDLE_LENGTH
     people: tuple[Path, ...] = ()
     """Prepared folders with people's questions, to be shown beside."""
+    records: int = 60
+    """Sampled records of each side, where no matches are drawn."""
+    draws: int = 300
+    blind: bool = False
+    """Whether labels by suggested questions are measured as well."""
 
-    def checked(self) -> Plan:
-        """The plan, or a sentence about what is wrong with it."""
-        if self.samples < 1 or self.size < 1 or self.rounds < 1 or self.rounds > 20:
-            raise InputError("Samples and matches must be at least 1, and rounds 1 to 20.")
-        if self.engine not in ("plain", "packed", "gates"):
-            raise InputError(f"There is no engine {self.engine}; there are plain, packed, gates.")
-        if not self.names:
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The sets by name."""
+        found = self.names or tuple(names_in(self.folder))
+        if not found:
             raise InputError(f"There is no set in {self.folder}.")
-        return self
+        return found
 
-
-def wording_of(dataset: Dataset, needle_length: int = NEEDLE_LENGTH, matching: float | None = None) -> Wording:
-    """What oracles have to know of a set's texts and of how many pairs match."""
-    return Wording(dataset.lowered, needle_length, matching)
+    def read(self, name: str) -> Dataset:
+        """The set of this name."""
+        return read_dataset(self.folder, name, self.attributes, self.preparation)
 
 
 def run_sample(
@@ -73,14 +88,15 @@ def run_sample(
     engine: str,
     rounds: int,
     needle_length: int = NEEDLE_LENGTH,
-    most_yes: int | None = None,
+    agreement: Agreement | None = None,
 ) -> Run:
-    """One simulated study."""
+    """One simulated study, under an agreement where there is one."""
     records = ([dataset.records[0][i] for i in sample.a], [dataset.records[1][j] for j in sample.b])
     answering: Answering = in_clear
     if engine != "plain":
-        wording = wording_of(dataset, needle_length)
-        terms = terms_for([*records[0], *records[1]], dataset.attributes, ("is_in", "equals", "has_word"), wording)
+        wording, functions = Wording(dataset.lowered, needle_length), ("is_in", "equals", "has_word")
+        fitting = terms_for([*records[0], *records[1]], dataset.attributes, functions, wording)
+        terms = agreement.terms() if agreement else fitting
         answering = ThroughEngine(engine_named(engine), records, terms)
     return simulate(
         records,
@@ -90,7 +106,7 @@ def run_sample(
         attributes=dataset.attributes,
         rounds=rounds,
         recipe=dataset.recipe,
-        most_yes=most_yes,
+        most_yes=agreement.budget.most_yes if agreement else None,
     )
 
 
@@ -100,7 +116,7 @@ def oracles_of(
     """Both owners' oracles of a strategy, each built from its own table. `matching` is the share of pairs that they
     expect to match: a sample of this many matches, and nothing else, has one for each record.
     """
-    make, wording = STRATEGIES[strategy], wording_of(dataset, needle_length, matching)
+    make, wording = STRATEGIES[strategy], Wording(dataset.lowered, needle_length, matching)
     return (
         make(dataset.records[0], dataset.attributes, wording),
         make(dataset.records[1], dataset.attributes, wording),
@@ -111,25 +127,14 @@ class Bench:
     """Sets and oracles, read and built when first needed, and results kept."""
 
     def __init__(self, plan: Plan, results: Results) -> None:
-        self.plan = plan.checked()
+        check_engine(plan.engine)
+        self.plan = plan
         self.results = results
-        self._datasets: dict[str, Dataset] = {}
-        self._oracles: dict[tuple[str, str], tuple[Oracle, Oracle]] = {}
+        self.dataset = cache(plan.read)
+        self._oracles = cache(self._oracles_of)
 
-    def dataset(self, name: str) -> Dataset:
-        """The set of this name."""
-        if name not in self._datasets:
-            self._datasets[name] = read_dataset(self.plan.folder, name, self.plan.attributes, self.plan.preparation)
-        return self._datasets[name]
-
-    def oracles(self, name: str, strategy: str) -> tuple[Oracle, Oracle]:
-        """Both owners' oracles of a strategy, each built from its own table."""
-        if (name, strategy) not in self._oracles:
-            dataset = self.dataset(name)
-            self._oracles[name, strategy] = oracles_of(
-                dataset, strategy, self.plan.needle_length, 1 / (1 + self.plan.size)
-            )
-        return self._oracles[name, strategy]
+    def _oracles_of(self, name: str, strategy: str) -> tuple[Oracle, Oracle]:
+        return oracles_of(self.dataset(name), strategy, self.plan.needle_length, 1 / (1 + self.plan.size))
 
     def sample(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
         """The scores of one sample after each round, and every needle that was asked; from the results folder where it
@@ -142,7 +147,7 @@ class Bench:
 
     def _run(self, name: str, strategy: str, seed: int) -> dict[str, Any]:
         dataset, plan = self.dataset(name), self.plan
-        sample, oracles = draw(dataset, seed, plan.size), self.oracles(name, strategy)
+        sample, oracles = draw(dataset, seed, plan.size), self._oracles(name, strategy)
         run = run_sample(dataset, sample, oracles, plan.engine, plan.rounds, plan.needle_length)
         rounds = [asdict(one) for one in run.rounds]
         return {"rounds": rounds, "needles": needles_of(run.questions, dataset)}
@@ -156,24 +161,23 @@ def drawn(plan: Plan) -> dict[str, Any]:
 def quality(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """Every set's figures by round and at the end, mean and deviation over samples."""
     bench = Bench(plan, results)
-    document: dict[str, Any] = drawn(plan) | {"datasets": {}}
-    for place, name in enumerate(plan.names):
-        document["datasets"][name] = _figures(
-            bench, name, "suggested", advance, place / len(plan.names), 1 / len(plan.names)
-        )
-    return document
+    share = 1 / len(plan.sets)
+    return drawn(plan) | {
+        "datasets": {
+            name: _figures(bench, name, "suggested", advance, place * share, share)
+            for place, name in enumerate(plan.sets)
+        }
+    }
 
 
 def oracles(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The same for every strategy: final figures only, and the deviation of strict F (`spread`)."""
     bench = Bench(plan, results)
     document: dict[str, Any] = drawn(plan) | {"strategies": {strategy: {} for strategy in STRATEGIES}}
-    steps = len(plan.names) * len(STRATEGIES)
-    for place, name in enumerate(plan.names):
-        for other, strategy in enumerate(STRATEGIES):
-            share = (place * len(STRATEGIES) + other) / steps
-            made = _figures(bench, name, strategy, advance, share, 1 / steps)
-            document["strategies"][strategy][name] = made["final"] | {"spread": made["deviation"]["f_strict"]}
+    cells = [(name, strategy) for name in plan.sets for strategy in STRATEGIES]
+    for place, (name, strategy) in enumerate(cells):
+        made = _figures(bench, name, strategy, advance, place / len(cells), 1 / len(cells))
+        document["strategies"][strategy][name] = made["final"] | {"spread": made["deviation"]["f_strict"]}
     return document
 
 

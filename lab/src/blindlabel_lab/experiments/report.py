@@ -6,42 +6,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blindlabel_lab.bench.compare import processor_seconds
+from blindlabel_lab.bench.machine import processor_seconds
 from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments import costs as measured
-from blindlabel_lab.experiments import describing
+from blindlabel_lab.experiments import describing, people
 from blindlabel_lab.experiments import quality as labelling
 from blindlabel_lab.experiments.datasets import PUBLISHED_PREPARATION
 from blindlabel_lab.experiments.learning import learning, logs_in
-from blindlabel_lab.experiments.people import with_peoples_tokens
 from blindlabel_lab.experiments.plots import plot
 from blindlabel_lab.experiments.published import IN_THE_PUBLICATION, PUBLISHED
 from blindlabel_lab.experiments.quality import Advance, Plan
 from blindlabel_lab.experiments.results import Results
 from blindlabel_lab.experiments.tables import TABLES, TITLES, Document, Table
-
-USUAL_SECONDS: Mapping[str, float] = MappingProxyType(
-    {
-        "records": 2,
-        "missing": 2,
-        "quality": 45,
-        "quality-published": 45,
-        "tokens": 25,
-        "learning": 1,
-        "communication": 60,
-        "computation": 300,
-        "oracles": 80,
-        "candidates": 60,
-    }
-)
-"""Processor seconds of each part on the five sets, so that what is shown as done is done."""
-Finished = Callable[[str, int, int, float, float], None]
-"""Called with a part's name, its place among this many, its seconds by the clock and its processor seconds."""
 
 
 @dataclass(frozen=True)
@@ -61,61 +42,56 @@ class Part:
         """Which experiment it is."""
         return self.kind or self.name
 
-    @property
-    def command(self) -> str:
-        """How to repeat it."""
-        return f"blindlabel experiment {self.experiment} {self.options}".rstrip()
+
+@dataclass(frozen=True)
+class Section:
+    """A part with what came out, and what it took: seconds by the clock, processor seconds."""
+
+    part: Part
+    document: Document
+    pictures: Sequence[Path]
+    wall: float
+    used: float
 
 
 def run_all(
-    plan: Plan, results: Results, advance: Advance, finished: Finished, *, plots: bool, costs: bool
+    plan: Plan, results: Results, advance: Advance, tell: Callable[[str], None], *, plots: bool, costs: bool
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Every experiment, its document and figures, and the report. `finished` is told of each part when it is done."""
+    """Every experiment, its document and figures, and the report. `tell` is told of each part when it is done."""
     parts = _parts(plan, results, costs=costs)
     sections: list[Section] = []
-    took: list[tuple[str, float, float]] = []
     written: list[Path] = []
     for place, part in enumerate(parts):
-        wall, used = time.monotonic(), processor_seconds()
-        document = part.work(_share_of(advance, parts, place))
+        wall, used = time.monotonic(), sum(processor_seconds())
+        document = part.work(_share_of(advance, part, place, len(parts)))
         prefix = "" if part.experiment == part.name else f"{part.name}-"
         pictures = plot(part.experiment, document, results.folder, prefix) if plots else []
         written += [results.document(part.name, document), *pictures]
+        wall, used = time.monotonic() - wall, sum(processor_seconds()) - used
         shown = [path for path in pictures if path.suffix == ".svg"]
-        sections.append(Section(part.name, part.experiment, part.command, document, shown))
-        took.append((part.name, time.monotonic() - wall, processor_seconds() - used))
-        finished(part.name, place + 1, len(parts), *took[-1][1:])
+        sections.append(Section(part, document, shown, wall, used))
+        tell(f"{place + 1} of {len(parts)}: {part.name} is done, {wall:.0f} s ({used:.0f} processor seconds)")
     path = results.folder / "report.md"
-    results.write(path, markdown(Report(sections, took)))
-    written.append(path)
-    return {one.name: one.document for one in sections}, written
+    results.write(path, markdown(sections))
+    return {one.part.name: one.document for one in sections}, [*written, path]
 
 
 def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
     """All experiments, in the order of the publication: the sets, labels, what is asked, costs; and ours behind."""
-    fewer = replace(plan, samples=min(plan.samples, 5))
-    raw = replace(plan, preparation=PUBLISHED_PREPARATION)
+    fewer, raw = replace(plan, samples=min(plan.samples, 5)), replace(plan, preparation=PUBLISHED_PREPARATION)
     sets = "".join(f" --dataset {name}" for name in plan.names)
     columns = f" --attributes {','.join(plan.attributes)}" if plan.attributes else ""
     common = f"--data {plan.folder}{sets}{columns}"
-    people = "".join(f" --people {folder}" for folder in plan.people)
     drawn, drawn_fewer = (f"{common} --samples {one.samples} --seed {one.seed}" for one in (plan, fewer))
+    written = "".join(f" --people {folder}" for folder in plan.people)
+    published = f"{drawn} --prepare published"
 
     parts = [
-        Part("records", f"{common} --seed {plan.seed}", lambda to: describing.records(raw, to)),
-        Part("missing", common, lambda to: describing.missing(plan, to)),
+        Part("records", f"{common} --seed {plan.seed}", lambda to: describing.records(raw, results, to)),
+        Part("missing", common, lambda to: describing.missing(plan, results, to)),
         Part("quality", drawn, lambda to: labelling.quality(plan, results, to)),
-        Part(
-            "quality-published",
-            f"{drawn} --prepare published",
-            lambda to: labelling.quality(raw, results, to),
-            kind="quality",
-        ),
-        Part(
-            "tokens",
-            drawn_fewer + people,
-            lambda to: with_peoples_tokens(describing.tokens(fewer, results, to), plan.people),
-        ),
+        Part("quality-published", published, lambda to: labelling.quality(raw, results, to), kind="quality"),
+        Part("tokens", drawn_fewer + written, lambda to: people.tokens(fewer, results, to)),
     ]
     logs = [folder for folder in plan.people if logs_in(folder) != [folder]]
     if logs:
@@ -124,73 +100,36 @@ def _parts(plan: Plan, results: Results, *, costs: bool) -> list[Part]:
         parts.append(Part("communication", "", lambda to: measured.communication(results, to)))
         parts.append(Part("computation", "", lambda to: measured.computation(results, to)))
     parts.append(Part("oracles", drawn_fewer, lambda to: labelling.oracles(fewer, results, to)))
-    folder = hard.candidates_folder(plan.folder)
-    candidate_sets = hard.names_in(folder)
-    if candidate_sets:
-        parts.append(
-            Part(
-                "candidates",
-                f"--data {plan.folder}",
-                lambda to: hard.candidates(folder, candidate_sets, None, plan.rounds, to, results),
-            )
-        )
+    if hard.names_in(hard.candidates_folder(plan.folder)):
+        every = replace(plan, names=(), attributes=None)
+        parts.append(Part("candidates", f"--data {plan.folder}", lambda to: hard.candidates(every, results, to)))
     return parts
 
 
-def _share_of(advance: Advance, parts: Sequence[Part], place: int) -> Advance:
-    """Progress of one experiment as a part of all, by what parts usually take."""
-    usual = [USUAL_SECONDS[part.name] for part in parts]
-    before, whole, name = sum(usual[:place]), sum(usual), parts[place].name
-    return lambda what, share: advance(f"{name}: {what}", (before + share * usual[place]) / whole)
+def _share_of(advance: Advance, part: Part, place: int, parts: int) -> Advance:
+    """Progress of one experiment as a part of all."""
+    return lambda what, share: advance(f"{part.name}: {what}", (place + share) / parts)
 
 
 # The page
 
 
-@dataclass(frozen=True)
-class Section:
-    """One experiment with what came out."""
-
-    name: str
-    """Of its document; also what is published about it, and its title."""
-    experiment: str
-    command: str
-    document: Document
-    pictures: Sequence[Path] = field(default=())
-
-    def tables(self) -> list[Table]:
-        """Its tables: an empty row stands between two."""
-        found: list[Table] = [[]]
-        for row in TABLES[self.experiment](self.document):
-            if any(row):
-                found[-1].append(row)
-            else:
-                found.append([])
-        return found
+def _where(sections: Sequence[Section]) -> Table:
+    """What the publication shows, and where ours is."""
+    rows = [["in the publication", "here"]]
+    names = {section.part.name for section in sections}
+    for what, part in IN_THE_PUBLICATION:
+        here = TITLES[part] if part in names else _NOT_HERE.get(part, "not run") if part in TITLES else part
+        rows.append([what, here])
+    return rows
 
 
-@dataclass(frozen=True)
-class Report:
-    """All sections, and what the run took: part, seconds by the clock, processor seconds."""
-
-    sections: Sequence[Section]
-    took: Sequence[tuple[str, float, float]]
-
-    def where(self) -> Table:
-        """What the publication shows, and where ours is."""
-        rows = [["in the publication", "here"]]
-        names = {section.name for section in self.sections}
-        for what, part in IN_THE_PUBLICATION:
-            here = TITLES[part] if part in names else _NOT_HERE.get(part, "not run") if part in TITLES else part
-            rows.append([what, here])
-        return rows
-
-    def times(self) -> Table:
-        """What this run took, part by part."""
-        rows = [["part", "seconds by the clock", "processor seconds"]]
-        rows += [[TITLES[name], f"{wall:.0f}", f"{used:.0f}"] for name, wall, used in self.took]
-        walls, used = sum(wall for _, wall, _ in self.took), sum(used for _, _, used in self.took)
-        return [*rows, ["all", f"{walls:.0f}", f"{used:.0f}"]]
+def _times(sections: Sequence[Section]) -> Table:
+    """What this run took, part by part."""
+    took = [(TITLES[one.part.name], one.wall, one.used) for one in sections]
+    took.append(("all", sum(one.wall for one in sections), sum(one.used for one in sections)))
+    rows = [[name, f"{wall:.0f}", f"{used:.0f}"] for name, wall, used in took]
+    return [["part", "seconds by the clock", "processor seconds"], *rows]
 
 
 _NOT_HERE = {"learning": "needs people: `blindlabel experiment prepare`, then `all --people FOLDER`"}
@@ -222,10 +161,6 @@ CAPTIONS: Mapping[str, str] = MappingProxyType(
             "How long the strings are that questions look for; dashed lines are the averages. Longer than 16 are whole"
             " values that an attribute is compared with."
         ),
-        "rarity": (
-            "Words by how many rows of both tables have them: share of all words in the tables, and share of the words"
-            " asked for. Where the second is higher on the left, rare words are asked for more."
-        ),
         "importance": (
             "Every token by its rank, the most frequent first: how often it stands in both tables (line), and how often"
             " it was asked for (dots). Both axes are logarithmic. The publication shows the same counts by token."
@@ -237,8 +172,6 @@ CAPTIONS: Mapping[str, str] = MappingProxyType(
             " its line."
         ),
         "oracles": "Strict F after the last round, by strategy.",
-        "candidates": "Scores after each round in percent, and the F1 of systems that learned from labelled pairs.",
-        "verdicts": "How often partners were really found, by what the verdict said, with 95 % intervals.",
         "learning": "Minutes a record by its position in round 1, and where the questions came from.",
     }
 )
@@ -247,8 +180,7 @@ CAPTIONS: Mapping[str, str] = MappingProxyType(
 
 def caption(name: str) -> str:
     """What a figure shows."""
-    fitting = [known for known in CAPTIONS if name == known or name.endswith(f"-{known}")]
-    return CAPTIONS[max(fitting, key=len)] if fitting else name
+    return CAPTIONS[max((known for known in CAPTIONS if f"-{name}".endswith(f"-{known}")), key=len)]
 
 
 def notes(document: Document) -> list[str]:
@@ -268,24 +200,20 @@ def notes(document: Document) -> list[str]:
 
 
 def _markdown_table(rows: Table) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
+    width = max(map(len, rows))
+    lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * width)
     return "\n".join(lines) + "\n"
 
 
-def markdown(report: Report) -> str:
+def markdown(sections: Sequence[Section]) -> str:
     """The report as Markdown."""
-    parts = ["# Experiments\n", INTRODUCTION + "\n", _markdown_table(report.where())]
-    for one in report.sections:
-        parts.append(f"## {TITLES[one.name]}\n\n    {one.command}\n\n{PUBLISHED[one.name]}\n")
-        parts += [_markdown_table(_trimmed(rows)) for rows in one.tables()]
-        parts += [note + "\n" for note in notes(one.document)]
-        parts += [f"![{caption(path.stem)}]({path.name})\n\n*{caption(path.stem)}*\n" for path in one.pictures]
-    parts.append(f"## What this run took\n\n{TIMES}\n\n{_markdown_table(report.times())}")
-    return "\n".join(parts)
-
-
-def _trimmed(rows: Table) -> Table:
-    """Without columns at the end that are empty in every row."""
-    width = max(place + 1 for row in rows for place, cell in enumerate(row) if cell)
-    return [row[:width] for row in rows]
+    pages = ["# Experiments\n", INTRODUCTION + "\n", _markdown_table(_where(sections))]
+    for one in sections:
+        command = f"blindlabel experiment {one.part.experiment} {one.part.options}".rstrip()
+        pages.append(f"## {TITLES[one.part.name]}\n\n    {command}\n\n{PUBLISHED[one.part.name]}\n")
+        pages += map(_markdown_table, TABLES[one.part.experiment](one.document))
+        pages += [note + "\n" for note in notes(one.document)]
+        pages += [f"![{caption(path.stem)}]({path.name})\n\n*{caption(path.stem)}*\n" for path in one.pictures]
+    pages.append(f"## What this run took\n\n{TIMES}\n\n{_markdown_table(_times(sections))}")
+    return "\n".join(pages)

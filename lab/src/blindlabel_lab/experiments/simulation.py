@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from blindlabel.api.ground_truth import Scores, scores
 from blindlabel.engines.ask import EncryptedRecords
-from blindlabel.engines.interface import IN_THIS_PROCESS, AnswerMatrix, Engine, Terms, Working
+from blindlabel.engines.interface import AnswerMatrix, Engine, Terms
 from blindlabel.errors import InputError
 from blindlabel.language import Question
 from blindlabel.language.formula import Formula, atoms_of
@@ -139,6 +139,12 @@ def needles_of(questions: Iterable[str], dataset: Dataset) -> list[str]:
 # -- answers through an engine
 
 
+def check_engine(name: str) -> None:
+    """Refuse an engine that there is not."""
+    if name not in (known := ("packed", "gates", "plain")):
+        raise InputError(f"There is no engine {name}; there are {', '.join(known)}.")
+
+
 def terms_for(
     records: Sequence[Record], attributes: Sequence[str], functions: Sequence[str], wording: Wording | None = None
 ) -> Terms:
@@ -162,15 +168,9 @@ class ThroughEngine:
     """Answers through an engine, all in this process. The records of both sides are encrypted once, under one key,
     as the protocol does."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        records: tuple[Sequence[Record], Sequence[Record]],
-        terms: Terms,
-        working: Working = IN_THIS_PROCESS,
-    ) -> None:
+    def __init__(self, engine: Engine, records: tuple[Sequence[Record], Sequence[Record]], terms: Terms) -> None:
         keys = engine.make_keys(terms)
-        self._sides = [EncryptedRecords(engine, terms, side, keys=keys, working=working) for side in records]
+        self._sides = [EncryptedRecords(engine, terms, side, keys=keys) for side in records]
 
     def __call__(self, side: int, questions: Sequence[Formula], records: Sequence[Record]) -> AnswerMatrix:  # noqa: ARG002
         """The answers, about the encrypted records of the other side."""

@@ -7,10 +7,12 @@ method started.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from blindlabel.language.formatter import quote
 from blindlabel.language.limits import Limits
@@ -26,25 +28,15 @@ Strategy = Callable[[Sequence[Record], Sequence[str], Wording], Oracle]
 class Suggested:
     """Asks what the suggester suggests."""
 
-    def __init__(
-        self,
-        records: Sequence[Record],
-        attributes: Sequence[str],
-        wording: Wording,
-        *,
-        whole: bool = True,
-        single_attributes: bool = True,
-    ) -> None:
-        limits = Limits(needle_length=wording.needle_length)
+    def __init__(self, records: Sequence[Record], attributes: Sequence[str], wording: Wording, **views: Any) -> None:
         self._suggester = Suggester(
             records,
             attributes,
-            limits=limits,
+            limits=Limits(needle_length=wording.needle_length),
             lowered=wording.lowered,
             functions=("is_in", "equals", "has_word"),
-            whole=whole,
-            single_attributes=single_attributes,
             matching=wording.matching,
+            **views,
         )
 
     def ask(self, record: Record, round: int) -> str:
@@ -91,14 +83,9 @@ class PlainCount(RareWords):
         if not words:
             return "ret false"
         weights = [3 if rows <= 2 else 2 if rows <= 20 else 1 for _, rows in words]
-        needed = max(1, round_up(sum(weights) * (0.6 - 0.1 * min(round, 3))))
+        needed = max(1, math.ceil(sum(weights) * (6 - min(round, 3)) / 10))
         counted = " + ".join(f"{weight}*is_in({quote(word)}, $r)" for weight, (word, _) in zip(weights, words))
         return f"{self.before}ret {counted} >= {needed}"
-
-
-def round_up(value: float) -> int:
-    """The next whole number, forgiving what floating point adds."""
-    return int(-(-(value - 1e-9) // 1))
 
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(

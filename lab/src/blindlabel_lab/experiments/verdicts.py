@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from blindlabel.language import Question, Record
+from blindlabel.estimates.intervals import exact
+from blindlabel.language import Question
 from blindlabel.language.chain import Chain, text_of
 from blindlabel.language.suggestions import OwnTable, Suggester, Verdict
 from blindlabel.language.suggestions.judgement import CHANCES, Level, chance_of_being_found, level_by
@@ -30,7 +30,7 @@ from blindlabel.records.generator import Size, generate
 from blindlabel.records.generator import write as write_tables
 from blindlabel_lab.experiments import candidates as hard
 from blindlabel_lab.experiments.datasets import Dataset, names_in, read_dataset
-from blindlabel_lab.experiments.quality import Advance
+from blindlabel_lab.experiments.quality import Advance, Plan, of_each
 from blindlabel_lab.experiments.results import Results
 
 AROUND_MATCHES = 0.1
@@ -48,32 +48,22 @@ PILOT, DRAWS = 15, 10
 FOUND = ("verdict", "own rows", "bar")
 
 
-@dataclass(frozen=True)
-class _Set:
-    name: str
-    attributes: Sequence[str]
-    records: tuple[Sequence[Record], Sequence[Record]]
-    matches: Sequence[tuple[int, int]]
-    lowered: bool
-    typed: frozenset[str]
-    whole: bool
-    """Whether all partners are known."""
-
-
 def sets_in(folder: Path) -> list[str]:
     """All sets in a folder, those of candidates last."""
     inner = folder / hard.SUBFOLDER
     return [*names_in(folder), *(f"{hard.SUBFOLDER}/{one}" for one in ONLY_IN_CANDIDATES if (inner / one).is_dir())]
 
 
-def verdicts(folder: Path, names: Sequence[str], records: int, advance: Advance, results: Results) -> dict[str, Any]:
+def verdicts(plan: Plan, results: Results, advance: Advance) -> dict[str, Any]:
     """The document: a set's questions by what was said of them, and how well that ranks them; and the means."""
-    document: dict[str, Any] = {"records": records, "built_on": list(BUILT_ON), "datasets": {}}
-    for place, name in enumerate(names):
-        advance(name, place / len(names))
-        work = partial(_of_set, folder, name, records)
-        document["datasets"][name] = results.once("verdicts", [str(folder), name, records], work)
-    return document | summary(document["datasets"]) | {"witness": witness()}
+
+    def of(name: str) -> Any:
+        key = [str(plan.folder), name, plan.records]
+        return results.once("verdicts", key, partial(_of_set, plan.folder, name, plan.records))
+
+    sets = of_each(plan.names or sets_in(plan.folder), advance, of)
+    document = {"records": plan.records, "built_on": list(BUILT_ON), "datasets": sets}
+    return document | summary(sets) | {"witness": witness()}
 
 
 def witness() -> dict[str, Any]:
@@ -102,30 +92,32 @@ def _means(sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     off, pilot = ([one for each in sets for one in each[kind]] for kind in ("off", "pilot_off"))
     auc = {
         kind: {
-            name: fmean(known) for name in names if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
+            name: fmean(known) for name in FOUND if (known := [v for s in sets if (v := s[kind].get(name)) is not None])
         }
-        for kind, names in (("found_auc", FOUND), ("record_auc", FOUND), ("wrong_auc", FOUND))
+        for kind in ("found_auc", "record_auc", "wrong_auc")
     }
     seldom = {"seldom_off": float(np.quantile(off, 0.9)), "pilot_seldom_off": float(np.quantile(pilot, 0.9))}
     return {"bins": bins, **auc, "off": fmean(off), "pilot_off": fmean(pilot), **seldom}
 
 
 def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
-    given = _read(folder, name)
-    sides = [list(_side(given, side, records)) for side in (0, 1)]
+    inner, _, of_candidates = name.rpartition("/")
+    given = hard.read_candidates(folder / inner, of_candidates).dataset if inner else read_dataset(folder, name)
+    whole = not inner
+    sides = [list(_side(given, name, side, records, whole=whole)) for side in (0, 1)]
     both = [*sides[0], *sides[1]]
     bins = {}
     for one in CHANCES:
         found = [each["found"] for each in both if each["chance"] == one.words]
-        share = fmean(found) if found else None
-        bins[one.words] = {"questions": len(found), "share": share, "interval": _interval(sum(found), len(found))}
+        share, interval = (fmean(found), exact(sum(found), len(found))) if found else (None, None)
+        bins[one.words] = {"questions": len(found), "share": share, "interval": interval}
     kinds = {
         level: _let_through([each for each in both if level in (each["level"], each["kind"])])
         for level in ("good", "warn", "bad", "relatives")
     }
     return {
         "pairs": len(both),
-        "whole": given.whole,
+        "whole": whole,
         "bins": bins,
         "levels": kinds,
         "off": [_off(side, Level()) for side in sides if side],
@@ -133,7 +125,7 @@ def _of_set(folder: Path, name: str, records: int) -> dict[str, Any]:
         "found_auc": {key: auc([one[key] for one in both], [one["found"] for one in both]) for key in FOUND},
         "record_auc": {key: _of_one_record(sides, key) for key in FOUND},
         "wrong_auc": {key: auc([one[f"wrong {key}"] for one in both], [one["wrong"] for one in both]) for key in FOUND}
-        if given.whole
+        if whole
         else {},
     }
 
@@ -175,18 +167,9 @@ def _let_through(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _read(folder: Path, name: str) -> _Set:
-    if name.startswith(f"{hard.SUBFOLDER}/"):
-        found = hard.read_candidates(folder / hard.SUBFOLDER, name.partition("/")[2])
-        matches = [pair for pair, true in zip(found.pairs, found.truth) if true]
-        return _Set(name, found.attributes, found.records, matches, found.lowered, frozenset(), whole=False)
-    read: Dataset = read_dataset(folder, name)
-    return _Set(name, read.attributes, read.records, read.matches, read.lowered, read.recipe.with_one_form, whole=True)
-
-
-def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
-    """Every question of one side, with one partner of its record."""
-    chance = Random(f"{given.name} {side}")  # noqa: S311 (no secret)
+def _side(given: Dataset, name: str, side: int, records: int, *, whole: bool) -> Iterator[dict[str, Any]]:
+    """Every question of one side, with one partner of its record. `whole`: all partners are known."""
+    chance = Random(f"{name} {side}")  # noqa: S311 (no secret)
     partners: dict[int, list[int]] = {}
     for pair in given.matches:
         partners.setdefault(pair[side], []).append(pair[1 - side])
@@ -196,7 +179,7 @@ def _side(given: _Set, side: int, records: int) -> Iterator[dict[str, Any]]:
         [given.records[side][row] for row in own],
         given.attributes,
         lowered=given.lowered,
-        typed=given.typed,
+        typed=given.recipe.with_one_form if whole else frozenset(),
         matching=AROUND_MATCHES,
     )
     others = _some(len(given.records[1 - side]), [], chance)
@@ -240,12 +223,3 @@ def auc(scores: Sequence[float], truth: Sequence[bool]) -> float | None:
     ordered = np.sort(no)
     below, above = np.searchsorted(ordered, yes, "left"), np.searchsorted(ordered, yes, "right")
     return float(np.mean(below + above) / 2 / len(no))
-
-
-def _interval(count: int, of: int) -> list[float] | None:
-    """Wilson's 95 % interval of a share."""
-    if not of:
-        return None
-    z, share = 1.96, count / of
-    middle, half = share + z * z / (2 * of), z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5
-    return [(middle - half) / (1 + z * z / of), (middle + half) / (1 + z * z / of)]

@@ -296,52 +296,38 @@ class TextCircuits:
 
     def is_in(self, needle: str, seen: Case) -> Signal:
         """The needle at any position. A position behind the text's end is padding, which no character equals."""
-        return any_of(self.netlist, [self.occurs_at(position, needle, seen) for position in self._places_for(needle)])
+        return self._at_any(needle, lambda position: self.occurs_at(position, needle, seen))
 
     def starts_with(self, needle: str, seen: Case) -> Signal:
         return self.occurs_at(0, needle, seen)
 
     def ends_with(self, needle: str, seen: Case) -> Signal:
-        return any_of(
-            self.netlist,
-            [
-                self.netlist.and_(self.occurs_at(position, needle, seen), self.ended_at(position + len(needle)))
-                for position in self._places_for(needle)
-            ],
-        )
+        def here(position: int) -> Signal:
+            return self.netlist.and_(self.occurs_at(position, needle, seen), self.ended_at(position + len(needle)))
+
+        return self._at_any(needle, here)
 
     def equals(self, value: str, seen: Case) -> Signal:
         return self.netlist.and_(self.occurs_at(0, value, seen), self.ended_at(len(value)))
 
     def has_word(self, word: str, seen: Case) -> Signal:
         """The needle where no word character stands before or behind it."""
-        return any_of(
-            self.netlist,
-            [
-                all_of(
-                    self.netlist,
-                    [
-                        self.occurs_at(position, word, seen),
-                        negated(self._is_word_character(position - 1)),
-                        negated(self._is_word_character(position + len(word))),
-                    ],
-                )
-                for position in self._places_for(word)
-            ],
-        )
+
+        def here(position: int) -> Signal:
+            before, behind = self._is_word_character(position - 1), self._is_word_character(position + len(word))
+            return all_of(self.netlist, [self.occurs_at(position, word, seen), negated(before), negated(behind)])
+
+        return self._at_any(word, here)
 
     def is_empty(self) -> Signal:
         """Only blanks, bars and padding."""
-        return all_of(
-            self.netlist,
-            [
-                self.netlist.or_(self.has_one_of(position, BLANK_CODES), self.bits[position][PADDING_BIT])
-                for position in range(self.length)
-            ],
-        )
+        places = enumerate(self.bits)
+        blank = [self.netlist.or_(self.has_one_of(at, BLANK_CODES), bits[PADDING_BIT]) for at, bits in places]
+        return all_of(self.netlist, blank)
 
-    def _places_for(self, needle: str) -> range:
-        return range(self.length - len(needle) + 1)
+    def _at_any(self, needle: str, here: Callable[[int], Signal]) -> Signal:
+        """Whether this is so at a position where the needle fits."""
+        return any_of(self.netlist, [here(position) for position in range(self.length - len(needle) + 1)])
 
     # -- edit distance
 

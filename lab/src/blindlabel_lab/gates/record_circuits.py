@@ -210,6 +210,11 @@ class _Build:
             self.texts[field] = TextCircuits(self.netlist, [signals[i : i + 8] for i in range(0, field.size, 8)])
         return self.texts[field]
 
+    def needle(self, atom: Atom) -> Signal:
+        """The predicates of a text and a needle, by their names."""
+        found: Signal = getattr(self.text(atom), atom.function)(_needle(atom), atom.view.case)
+        return found
+
     def sounds_like(self, atom: Atom) -> Signal:
         return self.text(atom).has_word(words.phonetic_code(_needle(atom)), "exact")
 
@@ -248,11 +253,7 @@ def _needle(atom: Atom) -> str:
 
 
 _CIRCUITS: dict[str, Callable[[_Build, Atom], Signal]] = {
-    "is_in": lambda build, atom: build.text(atom).is_in(_needle(atom), atom.view.case),
-    "starts_with": lambda build, atom: build.text(atom).starts_with(_needle(atom), atom.view.case),
-    "ends_with": lambda build, atom: build.text(atom).ends_with(_needle(atom), atom.view.case),
-    "equals": lambda build, atom: build.text(atom).equals(_needle(atom), atom.view.case),
-    "has_word": lambda build, atom: build.text(atom).has_word(_needle(atom), atom.view.case),
+    **dict.fromkeys(("is_in", "starts_with", "ends_with", "equals", "has_word"), _Build.needle),
     "is_empty": lambda build, atom: build.text(atom).is_empty(),
     "similar": lambda build, atom: build.text(atom).similar(_needle(atom), int(atom.arguments[1]), atom.view.case),
     "sounds_like": _Build.sounds_like,

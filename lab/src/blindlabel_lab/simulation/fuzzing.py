@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -231,7 +232,7 @@ def fuzz_http(
             parameters = dict(case.path_parameters or {})
             if real:
                 parameters |= {name: values[0] for name, values in known.items() if name in parameters}
-            url = case.path.format(**{name: _quoted(value) for name, value in parameters.items()})
+            url = case.path.format(**{name: _quoted(str(value)) for name, value in parameters.items()})
             query = {name: str(value) for name, value in (case.query or {}).items()} | {"wait": "0"}
             body = case.body if isinstance(case.body, (bytes, str)) else json.dumps(case.body, default=repr)
             response = client.request(
@@ -246,8 +247,5 @@ def fuzz_http(
     return statuses, wrong
 
 
-def _quoted(value: object) -> str:
-    return (
-        "".join(character if character.isalnum() else f"%{ord(character) % 256:02x}" for character in str(value))
-        or "%20"
-    )
+def _quoted(value: str) -> str:
+    return quote(value, safe="", errors="replace").replace(".", "%2E") or "%20"

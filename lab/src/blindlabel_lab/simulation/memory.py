@@ -23,7 +23,7 @@ from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.interfaces import Loaded, MessageSigner, OwnRecord, SecretMissing, StudyRow, Task, Traffic
 from blindlabel.protocol.messages import Signed
 from blindlabel.protocol.shape import Blob, blob_of
-from blindlabel.protocol.standing import Heard, Life, heard_after
+from blindlabel.protocol.standing import Heard, Known, Life, heard_after
 from blindlabel.storage import journal_points
 from blindlabel.storage.database import next_life
 from blindlabel.storage.files import BodyDamaged, failing_with_a_sentence
@@ -250,7 +250,7 @@ class StudyContents(Contents):
     secrets: dict[tuple[str, str], bytes] = field(default_factory=dict)
     outgoing: dict[tuple[str, int], bytes] = field(default_factory=dict)
     fetchable: dict[tuple[str, str], Blob] = field(default_factory=dict)
-    ahead: dict[str, bool] = field(default_factory=dict)
+    ahead: dict[str, Known] = field(default_factory=dict)
     heard: dict[str, Heard] = field(default_factory=dict, compare=False)
     life: str = ""
     bodies: dict[str, bytes] = field(default_factory=dict)
@@ -336,11 +336,11 @@ class MemoryStudies:
     def life(self) -> str:
         return self.contents.life
 
-    def note_ahead(self, study: str, owner: str, *, ahead: bool) -> None:  # noqa: ARG002
-        self.contents.ahead[owner] = ahead
+    def note_ahead(self, study: str, owner: str, known: Known) -> None:  # noqa: ARG002
+        self.contents.ahead[owner] = known
 
-    def ahead(self, study: str) -> set[str]:  # noqa: ARG002
-        return {owner for owner, ahead in self.contents.ahead.items() if ahead}
+    def ahead(self, study: str) -> dict[str, Known]:  # noqa: ARG002
+        return {owner: known for owner, known in self.contents.ahead.items() if known.received}
 
     def bodies(self, study: str) -> MemoryBodies:  # noqa: ARG002
         return MemoryBodies(self.contents.bodies)

@@ -150,7 +150,8 @@ class InFolders:
                 self._open[process].database.close()
         copy = self._folder / f"{party}.backup"
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self._folder / party, copy)
+        left = shutil.ignore_patterns("bodies") if party == COORDINATOR else None  # the documented backup has none
+        shutil.copytree(self._folder / party, copy, ignore=left)
 
     def restore(self, party: str) -> bool:
         copy = self._folder / f"{party}.backup"

@@ -54,7 +54,6 @@ def run(
     rates: dict[str, float] | None = None,
     crash_at: int = 0,
     owners: int | None = None,
-    storm: bool = True,
     way: Way = "calls",
     power: bool = False,
 ) -> Verdict:
@@ -71,8 +70,7 @@ def run(
         study = Study(plan, place, weather, mortality, folder)
         if way == "http":
             stack.enter_context(study.wire.open())
-        if storm:
-            study.storm()
+        study.storm()
         finished = study.calm()
         try:
             violations = (*study.network.violations, *study.unexpected, *judged(study, finished))
@@ -97,6 +95,9 @@ def _end(study: Study) -> str:
 
 Told = Callable[[int, int], None]
 """Called with schedules done and violations found."""
+
+
+COUNTED = ("schedules", "faults", "ends", "owners", "rounds")
 
 
 @dataclass
@@ -125,22 +126,15 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count what another process counted."""
-        for name in ("schedules", "faults", "ends", "owners", "rounds"):
+        for name in COUNTED:
             getattr(self, name).update(getattr(other, name))
         self.points += other.points
         self.failed += other.failed
 
     def as_figures(self) -> dict[str, Any]:
         """For reports."""
-        return {
-            "schedules": dict(self.schedules),
-            "faults": dict(sorted(self.faults.items())),
-            "ends": dict(sorted(self.ends.items())),
-            "owners": dict(sorted(self.owners.items())),
-            "rounds": dict(sorted(self.rounds.items())),
-            "journal_points": self.points,
-            "failed": self.failed,
-        }
+        counted = {name: dict(sorted(getattr(self, name).items())) for name in COUNTED}
+        return counted | {"journal_points": self.points, "failed": self.failed}
 
 
 LEVELS = {0: "files", 1: "http", 2: "folder", 3: "power cuts"}

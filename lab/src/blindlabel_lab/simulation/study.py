@@ -33,7 +33,7 @@ from blindlabel_lab.simulation.parties import Mortality, SimulatedLine, Simulate
 from blindlabel_lab.simulation.places import Place
 from blindlabel_lab.simulation.plan import Plan
 from blindlabel_lab.simulation.truth import View, false_of_coordinator, false_of_owner
-from blindlabel_lab.simulation.wire import Wire
+from blindlabel_lab.simulation.wire import FAULTS, Wire
 from blindlabel_lab.simulation.world import Process, World
 
 DAY = 86_400.0
@@ -216,8 +216,8 @@ class Study:
                 self.forked.add(name)
                 return
             except OutsideError as error:
-                if self.weather.calm:
-                    self.unexpected.append(f"owner run of {name} ended in calm weather: {error}")
+                if self.weather.calm or self.weather.rates.keys() <= {*FAULTS}:
+                    self.unexpected.append(f"owner run of {name} ended, and a retry could go on: {error}")
             except (InputError, EngineError, OSError, RuntimeError, ValueError, KeyError, AssertionError) as error:
                 self.unexpected.append(f"{name}: {type(error).__name__}: {error}")
 
@@ -458,10 +458,13 @@ class Study:
 
     def view(self, stopped: Collection[str] = ()) -> View:
         """Everything that there is to know."""
+        state, party, study = self.coordinator.known(), self.coordinator.party, self.coordinator.study
         return View(
             self.plan.agreement,
-            self.coordinator.known(),
+            state,
             {name: one.owner for name, one in self.owners.items()},
-            self.coordinator.party.store.ahead(self.coordinator.study),
+            party.ahead(study, state),
+            {todo.kind for todo in party.todo(study)},
+            party.next_steps(study, state),
             stopped,
         )

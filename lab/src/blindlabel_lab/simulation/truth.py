@@ -13,15 +13,15 @@ What a person or a machine is told to do itself is judged by doing it: see `part
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from blindlabel.parties.owner import OwnerParty, steps_of
-from blindlabel.protocol import coordinator_rules, messages
+from blindlabel.protocol import messages
 from blindlabel.protocol.agreement import Agreement
 from blindlabel.protocol.facts import StudyState
-from blindlabel.protocol.next_steps import NextStep, of_coordinator
+from blindlabel.protocol.next_steps import NextStep
 from blindlabel.protocol.shape import COORDINATOR
 
 ON_ITS_WAY = "on its way"
@@ -48,6 +48,10 @@ class View:
     owners: Mapping[str, OwnerParty]
     ahead: Collection[str] = ()
     """Owners of which the coordinator has noted that it forgot messages."""
+    work: Collection[str] = ()
+    """The kinds of work that the coordinator can do now."""
+    says: Sequence[NextStep] = ()
+    """What the coordinator says has to be done."""
     stopped: Collection[str] = ()
     """Owners that have ended with a sentence: they do nothing any more."""
 
@@ -64,7 +68,10 @@ class View:
         if name in self.stopped:
             return set()
         store = self.owners[name].store
-        found = {step.what for step in steps_of(store) if step.who != "others"}
+        steps = steps_of(store)
+        found = {step.what for step in steps if step.who != "others"}
+        if name not in self.ahead and any(step.what == "restored" for step in steps):
+            found.add(ON_ITS_WAY)  # its next poll tells it that the coordinator has caught up
         made = [_known(wire) for _, wire in (*store.sent(), *store.unsent())]
         if self.has_news(name) or self.is_ahead(name) or any(slot not in self.state.seen for slot in made):
             found.add(ON_ITS_WAY)
@@ -95,14 +102,14 @@ def false_of_owner(view: View, name: str) -> list[str]:
         elif ON_ITS_WAY in view.can_do(name):  # its own message; over a folder it must say so
             is_so = "in the folder" in step.sentence or not (view.owners[name].store.remembered("via") or "")
         elif step.what == "round":
-            is_so = ON_ITS_WAY in view.can_do(name) or bool(coordinator_rules.work(view.agreement, view.state))
+            is_so = ON_ITS_WAY in view.can_do(name) or bool(view.work)
         elif step.what == "join":
             is_so = any(facts.join is None for facts in view.state.owners.values())
         else:
             does = {*_DOES[step.what], ON_ITS_WAY, *(_DRAWING if "drawing the sample" in step.sentence else ())}
             able = [bool(view.can_do(peer) & does) for peer in named]
             is_so = any(able) if " or " in step.sentence.partition(". ")[0] else bool(able) and all(able)
-            is_so |= COORDINATOR in step.sentence and bool(coordinator_rules.work(view.agreement, view.state))
+            is_so |= COORDINATOR in step.sentence and bool(view.work)
         if not is_so:
             found.append(
                 f"{name} says what is not so: {step.sentence} ({ {peer: view.can_do(peer) for peer in named} })"
@@ -113,13 +120,13 @@ def false_of_owner(view: View, name: str) -> list[str]:
 def false_of_coordinator(view: View) -> list[str]:
     """What the coordinator says of owners that is not so."""
     found = []
-    for step in of_coordinator(view.agreement, view.state, view.ahead):
-        if step.who not in view.owners or step.what == "restored":
+    for step in view.says:
+        if step.what in ("restored", "again"):
             continue
-        can = view.can_do(step.who)
+        can = {*view.work} if step.who == COORDINATOR else view.can_do(step.who)
         # A restored workspace may have forgotten whom it confirmed, and nobody else can know.
         again = {"verify"} if "once its words are compared" in step.sentence else set()
-        if not can & {*_DOES[step.what], *again, ON_ITS_WAY}:
+        if not can & {*_DOES.get(step.what, {step.what}), *again, ON_ITS_WAY}:
             found.append(f"the coordinator says what is not so: {step.sentence} (it can {can or 'do nothing'})")
     return found
 

@@ -265,10 +265,8 @@ class Naming:
         if "has_word" not in self.asking.functions:
             return [one for one in found if one.needle.function == "is_in" and len(one.word) >= SHORTEST_MIXED]
         by_attribute = self.asking.single_attributes or not self.asking.whole
-        return [
-            replace(one, needle=Needle("has_word", one.word, one.attributes[0] if by_attribute else None))
-            for one in found
-        ]
+        places = [one.attributes[0] if by_attribute else None for one in found]
+        return [replace(one, needle=Needle("has_word", one.word, place)) for one, place in zip(found, places)]
 
     def _may_be_own(self, found: Found, texts: Texts) -> bool:
         """Whether the record has it too: anywhere, for names are exchanged (a number in its attribute), or, where words

@@ -145,9 +145,8 @@ class _Making:
         known = self._known.get((name, text))
         if known is None:
             parts = [text] if name in self._typed else words_in_order(text)
-            known = self._known[name, text] = [
-                (part, self._kept(name, part, place)) for place, part in enumerate(parts)
-            ]
+            kept = [(part, self._kept(name, part, place)) for place, part in enumerate(parts)]
+            known = self._known[name, text] = kept
         lost = [self.chance.random() > kept**damage for _, kept in known]
         if not any(lost):
             return text

@@ -69,9 +69,8 @@ class JudgedRecord:
     @cached_property
     def scores(self) -> tuple[int, ...]:
         """The points that each of the nearest rows gets."""
-        return tuple(
-            sum(one.points for one in self.weighed if holds(one.evidence.found.needle, row)) for row in self.near
-        )
+        asked = [(one.points, one.evidence.found.needle) for one in self.weighed]
+        return tuple(sum(points for points, needle in asked if holds(needle, row)) for row in self.near)
 
 
 NEVER = Chain((), 1)

@@ -56,10 +56,18 @@ export default {
   `,
   props: {
     conditions: Array, exclusions: Array, unless: Array, bar: Number, total: Number, enough: Array, functions: Array, fields: Array, words: Array,
-    fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean, follows: Boolean, offer: Object,
+    fixed: Boolean, problem: String, mayExclude: Boolean, mayUnless: Boolean, follows: Boolean, offer: Object, record: String,
   },
   emits: ["edit", "undo"],
-  data: () => ({ editing: null, typed: "", fresh: "", listName: `words-${Math.random().toString(36).slice(2)}` }),
+  data: () => ({ editing: null, typed: "", fresh: "", left: {}, listName: `words-${Math.random().toString(36).slice(2)}` }),
+  watch: {
+    // What stands in a field belongs to the record at which it was typed.
+    record(now, before) {
+      this.left[before] = this.fresh;
+      this.fresh = this.left[now] ?? "";
+      this.editing = null;
+    },
+  },
   methods: {
     name(line) {
       return line.words ?? line.text;
@@ -104,6 +112,7 @@ export default {
       this.fresh = "";
     },
     key(event) {
+      if (event.altKey) this.send(); // before another record is shown
       if ((event.ctrlKey || event.metaKey) && ["Enter", "s"].includes(event.key)) {
         this.commit(); // saving saves what stands in the fields, too
         this.add("add");

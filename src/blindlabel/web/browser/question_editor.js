@@ -112,6 +112,7 @@ export default {
     this.key = "";
     this.serial = 0;
     this.version = 0;
+    this.replaced = 0;
     this.words = [];
     this.dirty = false;
     this.data = [languageData((context) => completions(context, this))]; // one object: CodeMirror knows a source by its identity
@@ -120,7 +121,7 @@ export default {
     this.onLeave = () => this.flush();
     document.addEventListener("keydown", this.onKey);
     document.addEventListener("visibilitychange", this.onLeave);
-    this.onHistory = () => this.act("go", new URLSearchParams(location.search).get("record") ?? "");
+    this.onHistory = () => this.$emit("ask", { name: "go", detail: new URLSearchParams(location.search).get("record") ?? "" });
     window.addEventListener("popstate", this.onHistory);
     // While a dialog is open, nothing behind it can be reached, by keyboard or by reading aloud.
     this.dialogs = new MutationObserver(() => {
@@ -162,6 +163,7 @@ export default {
         selection: { anchor: text.length },
         extensions: [
           CM.Prec.highest(CM.EditorView.domEventHandlers({ keydown: (event) => this.pageKey(event) })),
+          CM.EditorView.domEventHandlers({ mousemove: (event) => void (this.pointer = event), mouseleave: () => void (this.pointer = null) }),
           CM.Prec.highest(CM.keymap.of([{ key: "Tab", run: (view) => this.takeCompletion(view) }])),
           CM.basicSetup,
           CM.EditorView.lineWrapping,
@@ -201,8 +203,9 @@ export default {
       }
       if (early) this.view.dispatch({ changes: { from: unsaved.length, insert: early }, selection: { anchor: unsaved.length + early.length }, userEvent: "input" });
     },
-    replace(text, quietly) {
-      if (text === this.view.state.doc.toString()) return;
+    replace(text, quietly, number) {
+      this.replaced = number;
+      if (text === this.view.state.doc.toString()) return this.$emit("change", this.now());
       this.view.dispatch({
         changes: { from: 0, to: this.view.state.doc.length, insert: text },
         selection: { anchor: text.length },
@@ -246,6 +249,8 @@ export default {
         return { ...one, from, to: Math.min(Math.max(to, from + 1), text.length) };
       });
       this.view.dispatch({ effects: setFindings.of(placed) });
+      const rests = this.pointer; // on a word that has just been drawn anew: its help would be lost
+      if (rests && !rests.target.isConnected) document.elementFromPoint(rests.clientX, rests.clientY)?.dispatchEvent(new MouseEvent("mousemove", rests));
     },
     kept(key, version) {
       if (key !== this.key || version !== this.version) return;
@@ -284,23 +289,24 @@ export default {
       this.overtaken = false; // it has been told
     },
     now() {
-      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version, overtaken: this.overtaken };
+      return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version, overtaken: this.overtaken, replaced: this.replaced };
     },
     setAway(away) {
       this.away = away;
       document.body.classList.toggle("is-away", away);
       for (const one of document.querySelectorAll(OFF)) one.inert = away;
     },
-    act(name, detail = "") {
+    act(name, detail) {
       this.flush();
+      if (JUMPS[name]) this.focusElement(JUMPS[name]);
       this.$emit("action", { name, detail, ...this.now() });
     },
     // Whether a key meant one of our actions. It is told to Python, which answers with `act`: what was shown or clicked before is in the text by then.
+    // In the list the keys of a record are told, too: it may be one that is about to be shown.
     pageKey(event) {
       if (event.defaultPrevented || event.repeat || dialogIsOpen()) return false;
       const writing = !!event.target.closest?.("input, textarea, select, [contenteditable=true]");
-      if (!this.annotating && writing) return false;
-      const keys = this.annotating ? this.keys : this.listKeys;
+      const keys = this.annotating || writing ? this.keys : { ...this.listKeys, ...this.keys };
       const letter = event.key.toLowerCase();
       if (this.annotating && !writing && !this.fixed && (event.ctrlKey || event.metaKey) && (letter === "z" || letter === "y")) {
         event.preventDefault();
@@ -309,8 +315,8 @@ export default {
       const name = Object.keys(keys).find((action) => isPressed(event, keys[action], writing));
       if (!name) return false;
       event.preventDefault();
-      if (JUMPS[name]) this.focusElement(JUMPS[name]); // at once, so that what is typed next goes there
-      else if (!this.away) this.$emit("ask", name);
+      if (JUMPS[name] && (this.annotating || name === "search")) this.focusElement(JUMPS[name]); // at once, so that what is typed next goes there
+      else if (!this.away) this.$emit("ask", { name, detail: "" });
       return true;
     },
   },

@@ -1,4 +1,4 @@
-"""Bodies in a folder and outside it: whole or not there, continued by whoever goes on, plaintext never outside."""
+"""Bodies in a folder: whole or not there, continued by whoever goes on, apart from what is made here."""
 
 from __future__ import annotations
 
@@ -6,28 +6,21 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import fsspec
 import pytest
 
-from blindlabel.errors import InputError, OutsideError
+from blindlabel.errors import OutsideError
 from blindlabel.protocol.shape import blob_of
-from blindlabel.storage.coordinator_store import CoordinatorStore
 from blindlabel.storage.files import BodyDamaged, BodyFiles, WrongOffset
-from blindlabel.storage.object_store import BodiesInObjectStore, ObjectStore
 
 CONTENT = bytes(range(256)) * 5000
 BLOB = blob_of(CONTENT)
-STUDY = "ab" * 32
 Open = Callable[[], BodyFiles]
 
 
-@pytest.fixture(params=["folder", "file", "memory"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+@pytest.fixture
+def opened(tmp_path: Path) -> Open:
     """Opens the same bodies again and again, as several processes do."""
-    if request.param == "folder":
-        return lambda: BodyFiles(tmp_path / "bodies")
-    url = f"file://{tmp_path}/objects" if request.param == "file" else f"memory://{tmp_path.name}"
-    return lambda: BodiesInObjectStore(tmp_path / "bodies", tmp_path / "made", ObjectStore(url), STUDY)
+    return lambda: BodyFiles(tmp_path / "bodies")
 
 
 def _pieces(content: bytes = CONTENT, size: int = 100_000) -> list[bytes]:
@@ -109,64 +102,21 @@ def test_empty_body_arrives_too(opened: Open) -> None:
     assert opened().has(empty) and opened().read_all(empty) == b""
 
 
-def test_what_the_coordinator_makes_stays_in_its_folder(tmp_path: Path) -> None:
-    bodies = BodiesInObjectStore(
-        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
-    )
+def test_what_the_coordinator_makes_lies_apart_from_what_came(tmp_path: Path) -> None:
+    bodies = BodyFiles(tmp_path / "bodies", tmp_path / "made")
     labels = bodies.write([b"labels in clear"])
     bodies.append(BLOB, 0, [CONTENT])
-    assert [path.name for path in (tmp_path / "objects" / STUDY).iterdir()] == [BLOB.hash]
+    assert [path.name for path in (tmp_path / "bodies").iterdir()] == [BLOB.hash]
     assert [path.name for path in (tmp_path / "made").iterdir()] == [labels.hash]
+    assert bodies.has(labels) and bodies.has(BLOB)
     bodies.remove_all()
-    assert not (tmp_path / "objects" / STUDY).exists() and not (tmp_path / "made").exists()
+    assert not (tmp_path / "bodies").exists() and not (tmp_path / "made").exists()
     bodies.remove_all()
 
 
-def test_body_that_was_put_in_part_counts_as_not_there(tmp_path: Path) -> None:
-    bodies = BodiesInObjectStore(
-        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
-    )
-    (tmp_path / "objects" / STUDY).mkdir(parents=True)
-    (tmp_path / "objects" / STUDY / BLOB.hash).write_bytes(CONTENT[:5000])
+def test_body_of_another_size_counts_as_not_there(tmp_path: Path) -> None:
+    bodies = BodyFiles(tmp_path)
+    (tmp_path / BLOB.hash).write_bytes(CONTENT[:5000])
     assert not bodies.has(BLOB)
     bodies.append(BLOB, 0, [CONTENT])
     assert bodies.read_all(BLOB) == CONTENT
-
-
-def test_place_for_bodies_is_known_to_every_process_and_old_bodies_stay_readable(
-    tmp_path: Path, database: str | None
-) -> None:
-    first = CoordinatorStore(tmp_path / "coordinator", database)
-    assert first.bodies_url is None
-    first.bodies(STUDY).append(BLOB, 0, [CONTENT])
-    first.keep_bodies_at(f"memory://{tmp_path.name}")
-    first.database.close()
-    second = CoordinatorStore(tmp_path / "coordinator", database)
-    assert second.bodies_url == f"memory://{tmp_path.name}"
-    assert second.bodies(STUDY).read_all(BLOB) == CONTENT
-    more = blob_of(b"more")
-    second.bodies(STUDY).append(more, 0, [b"more"])
-    assert fsspec.filesystem("memory").cat_file(f"/{tmp_path.name}/{STUDY}/{more.hash}") == b"more"
-    second.database.close()
-
-
-@pytest.mark.parametrize(
-    ("url", "sentence"), [("nosuch://place", "cannot be used"), ("ftp://me:secret@host/place", "holds a password")]
-)
-def test_url_that_cannot_be_used_is_told(url: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence) as caught:
-        ObjectStore(url)
-    assert "secret" not in str(caught.value)
-
-
-def test_place_that_fails_is_a_sentence_without_details(tmp_path: Path) -> None:
-    (tmp_path / "objects").write_text("a file stands where the folder should be")
-    bodies = BodiesInObjectStore(
-        tmp_path / "bodies", tmp_path / "made", ObjectStore(f"file://{tmp_path}/objects"), STUDY
-    )
-    with pytest.raises(OutsideError, match="The place for bodies at"):
-        bodies.append(BLOB, 0, [CONTENT])
-    (tmp_path / "objects").unlink()
-    assert bodies.received(BLOB) == 0
-    bodies.append(BLOB, 0, [CONTENT])
-    assert bodies.has(BLOB)
