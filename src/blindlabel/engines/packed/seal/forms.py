@@ -119,7 +119,7 @@ class Rows:
 
 
 def _pair(width: int) -> np.dtype[np.void]:
-    """Two residues in so many bytes, of which either takes half: the first eight bytes and the last eight, which
+    """Two residues in `width` bytes, of which either takes half: the first eight bytes and the last eight, which
     overlap.
     """
     return np.dtype({"names": ["low", "high"], "formats": ["<u8", "<u8"], "offsets": [0, width - 8], "itemsize": width})
