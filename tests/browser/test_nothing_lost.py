@@ -232,6 +232,28 @@ def test_without_its_server_the_page_says_so_is_off_and_keeps_what_is_typed(desk
     page.context.close()
 
 
+def test_a_key_that_is_lost_with_the_connection_holds_up_no_other(desk: Desk, browser: Browser) -> None:
+    page = opened(browser, desk, 1)
+    page.evaluate(
+        """() => {
+            const emit = window.socket.emit.bind(window.socket);
+            window.socket.emit = (...said) => {
+                if (!JSON.stringify(said).includes("serial")) return emit(...said);
+                window.socket.emit = emit;  // what the key has asked for never arrives, and the line is cut
+                window.socket.io.engine.close();
+            };
+            const seen = () => document.body.classList.contains("is-away") && (document.body.dataset.wasAway = "yes");
+            new MutationObserver(seen).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+        }"""
+    )
+    page.keyboard.press("Alt+n")
+    expect(page.locator("body[data-was-away]:not(.is-away)")).to_have_count(1)
+    expect(page.get_by_role("heading", name=f"{LONG_ID}1")).to_be_visible()
+    page.keyboard.press("Alt+n")
+    expect(page.get_by_role("heading", name=f"{LONG_ID}2")).to_be_visible()
+    page.context.close()
+
+
 def test_long_records_and_keys(desk: Desk, browser: Browser) -> None:
     page = opened(browser, desk, 2, width=1024)
     fits(page, "long record, 1024")
@@ -276,8 +298,7 @@ def test_long_records_and_keys(desk: Desk, browser: Browser) -> None:
     expect(page.get_by_text("No record of this round fits the search and the filter.")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.type("שלום")
-    expect(page.locator(".row-open")).to_have_count(1)
-    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # at once: of the list as it was, this would open nothing
     expect(page.get_by_text("Record 1 of 1 shown; the round has 5")).to_be_visible()
     expect(page.locator(".record dd").nth(1)).to_have_css("direction", "rtl")
     page.get_by_role("button", name="Many at once").click()

@@ -96,19 +96,27 @@ class QuestionEditor(Element, component="browser/question_editor.js", esm={"blin
     def act(self, name: str, detail: str = "") -> None:
         """Let the editor report an action, with its text after everything that it was given before. One waits until
         what the one before it has done is shown, so keys may be pressed as fast as one likes; the action carries the
-        serial number of the record for which it was asked.
+        serial number of the record for which it was asked. Without a name: what is under way was lost with the
+        connection, and holds up nothing.
         """
+        if not name:
+            self._asked.clear()
+            return
         self._asked.append((name, detail, self._props["awaited"]))
         if len(self._asked) == 1:
             self.run_method("act", name, detail)
 
     async def _acted(self, event: GenericEventArguments) -> None:
+        if not self._asked:
+            return
+        asked = self._asked[0]
         try:
-            await self._on_action(replace(self._written(event), serial=self._asked[0][2]))
+            await self._on_action(replace(self._written(event), serial=asked[2]))
         finally:
-            self._asked.popleft()
-            if self._asked:
-                self.run_method("act", *self._asked[0][:2])
+            if self._asked and self._asked[0] is asked:
+                self._asked.popleft()
+                if self._asked:
+                    self.run_method("act", *self._asked[0][:2])
 
     def _written(self, event: GenericEventArguments) -> Written:
         told = event.args

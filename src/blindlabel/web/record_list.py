@@ -38,6 +38,7 @@ class RecordList:
 
     def __init__(self, app: OwnerApp, seat: Seat, on_open: Callable[[int], Any], on_next: Callable[[], Any]) -> None:
         self._app, self._cache, self.seat = app, app.cache, seat
+        self._on_open = on_open
         self._shown: Filter = "mine" if app.cache.team.assigned else "all"
         self._search = ""
         self._sort, self._descending, self._page = "record", False, 1
@@ -45,21 +46,21 @@ class RecordList:
         self.order: list[int] = []
         """The records in the order of the list, all pages."""
         with ui.element("section").classes("record-list").props('aria-label="Records"') as self.root:
-            self._build_tools(on_next, on_open)
+            self._build_tools(on_next)
             self._table = RecordTable("Records of this round")
             self._table.on("open", lambda event: on_open(int(event.args)))
             self._table.on("sort", lambda event: self._sorted(str(event.args)))
             self._table.on("page", lambda event: self._again(int(event.args)))
         self.refresh()
 
-    def _build_tools(self, on_next: Callable[[], Any], on_open: Callable[[int], Any]) -> None:
+    def _build_tools(self, on_next: Callable[[], Any]) -> None:
         with ui.element("div").classes("tools"):
             self._next = key_button("Next open record", "next-open", on_next, "main")
             field = ui.input(placeholder="Search", on_change=self._searched).props(
                 "dense outlined clearable debounce=150"
             )
             field.classes("search").props('aria-label="Search records" input-class=search-field')
-            field.on("keydown.enter", lambda: on_open(self.order[0]) if self.order else None)
+            field.on("keydown.enter", self._entered, js_handler="(event) => emit(event.target.value)")
             with field.add_slot("append"):
                 text("kbd", "/")
             choices = {"all": "All", "open": "Open", "draft": "Drafts", "saved": "Saved", "unsure": "Not sure"}
@@ -91,6 +92,12 @@ class RecordList:
     def _searched(self, event: Any) -> None:
         self._search = str(event.value or "")
         self._again()
+
+    def _entered(self, event: Any) -> Any:
+        """Open the first record that fits what stands in the field, which may not have come by itself yet."""
+        self._search = str(event.args or "")
+        self._again()
+        return self._on_open(self.order[0]) if self.order else None
 
     def _filtered(self, event: Any) -> None:
         self._shown = cast(Filter, event.value)

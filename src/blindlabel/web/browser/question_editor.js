@@ -292,6 +292,7 @@ export default {
       return { key: this.key, serial: this.serial, text: this.view.state.doc.toString(), version: this.version, overtaken: this.overtaken, replaced: this.replaced };
     },
     setAway(away) {
+      if (this.away && !away) this.$emit("ask", { name: "", detail: "" }); // what was asked for may have been lost on the way
       this.away = away;
       document.body.classList.toggle("is-away", away);
       for (const one of document.querySelectorAll(OFF)) one.inert = away;
