@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HOUSE, LABORATORY = ROOT / "src" / "blindlabel", ROOT / "lab" / "src" / "blindlabel_lab"
-MOST = {HOUSE: {"lines": 37_600, "code": 23_500, "modules": 199}, LABORATORY: {"lines": 12_500}}
+MOST = {HOUSE: {"lines": 37_650, "code": 23_500, "modules": 199}, LABORATORY: {"lines": 12_500}}
 
 
 def modules(root: Path) -> list[Path]:
