@@ -4,6 +4,7 @@ nobody else here knows; and one with TLS in front of a server. Real sockets on l
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import socket
 import socketserver
@@ -11,7 +12,8 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 OUTSIDE = "coordinator.example"
@@ -64,29 +66,29 @@ def egress(port: int, password: str = "") -> Iterator[Egress]:
 
 @contextmanager
 def tls_in_front(pem: Path, key: Path, port: int) -> Iterator[int]:
-    """What a TLS proxy does: its port leads to another, in clear."""
+    """What a TLS proxy does: its port leads to another, in clear. In one thread: two at one TLS connection break it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem, key)
 
-    def serve(raw: socket.socket) -> None:
-        with (
-            suppress(OSError),
-            context.wrap_socket(raw, server_side=True) as inside,
-            socket.create_connection(("127.0.0.1", port)) as behind,
-        ):
-            back = threading.Thread(target=pass_on, args=(behind, inside), daemon=True)
-            back.start()
-            pass_on(inside, behind)
-            back.join()
-
-    def accept() -> None:
+    async def serve(inside: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
         with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+            behind, asked = await asyncio.open_connection("127.0.0.1", port)
+            await asyncio.gather(copied(inside, asked), copied(behind, answers))
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
+    async def copied(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with suppress(OSError), closing(target):
+            while piece := await source.read(65536):
+                target.write(piece)
+                await target.drain()
+
+    async def listen() -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server:
+            listening.set_result(server.sockets[0].getsockname()[1])
+            await server.serve_forever()
+
+    listening: Future[int] = Future()
+    threading.Thread(target=lambda: asyncio.run(listen()), daemon=True).start()
+    yield listening.result()
 
 
 def pass_on(source: socket.socket, target: socket.socket) -> None:
