@@ -74,7 +74,7 @@ def test_import_brings_back_what_was_exported_and_names_the_rest(
     (folder / "round-1" / f"{before[2].id}.question").unlink()
     (folder / "nobody.question").write_text("ret true")
     assert run(["owner", "questions", "import", str(folder), "--at", str(anna.folder), "--json"]) == 1
-    assert "cannot be read" in capsys.readouterr().err
+    assert "There is no file" in capsys.readouterr().err
     (folder / "about.json").unlink()  # as written by hand from here on
     assert run(["owner", "questions", "import", str(folder), "--at", str(anna.folder), "--json"]) == 0
     taken = json.loads(capsys.readouterr().out)
