@@ -60,6 +60,11 @@ def test_what_is_forgotten_is_no_longer_said_once_others_have_brought_it_back(tm
     assert run(40002401, tmp_path, way="http").violations == ()
 
 
+def test_who_has_to_send_a_body_again_that_no_backup_has_can_do_something(tmp_path: Path) -> None:
+    """Clara said that anna or berta had to finish the round; the judge did not see that one of them could."""
+    assert run(40002060, tmp_path).violations == ()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_line_that_changes_bytes_ends_nobodys_run(seed: int, tmp_path: Path) -> None:
     """A proxy that changed a byte ended `owner run`, or let it say that the coordinator had been restored."""

@@ -72,6 +72,8 @@ class View:
         found = {step.what for step in steps if step.who != "others"}
         if name not in self.ahead and any(step.what == "restored" for step in steps):
             found.add(ON_ITS_WAY)  # its next poll tells it that the coordinator has caught up
+        if any(step.who == name and step.what == "again" for step in self.says):
+            found.add(ON_ITS_WAY)  # and that the coordinator has its message without the body
         made = [_known(wire) for _, wire in (*store.sent(), *store.unsent())]
         if self.has_news(name) or self.is_ahead(name) or any(slot not in self.state.seen for slot in made):
             found.add(ON_ITS_WAY)
