@@ -65,6 +65,11 @@ def test_who_has_to_send_a_body_again_that_no_backup_has_can_do_something(tmp_pa
     assert run(40002060, tmp_path).violations == ()
 
 
+def test_lists_that_a_restored_coordinator_needs_again_are_taken_from_the_folder_once_more(tmp_path: Path) -> None:
+    """Without its outcomes it needs the lists, whose files it had taken in: it waited for them for ever."""
+    assert run(40004022, tmp_path, way="folder").violations == ()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_line_that_changes_bytes_ends_nobodys_run(seed: int, tmp_path: Path) -> None:
     """A proxy that changed a byte ended `owner run`, or let it say that the coordinator had been restored."""

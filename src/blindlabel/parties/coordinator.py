@@ -209,9 +209,12 @@ class CoordinatorParty:
 
     def next_steps(self, study: str, state: StudyState) -> list[NextStep]:
         """Who has to do what next."""
+        return of_coordinator(self.agreement(study), state, self.ahead(study, state), self.lost(study, state))
+
+    def lost(self, study: str, state: StudyState) -> set[str]:
+        """The owners whose bodies are needed, and gone: no backup has them."""
         has = self.store.bodies(study).has
-        lost = {slot.partition(" ")[0] for slot, blob in needed_bodies(state).items() if not has(blob)}
-        return of_coordinator(self.agreement(study), state, self.ahead(study, state), lost)
+        return {slot.partition(" ")[0] for slot, blob in needed_bodies(state).items() if not has(blob)}
 
     def check_life(self, study: str, owner: str, life: Life) -> None:
         """Refuse a second copy of an owner's workspace while another takes part: their messages would contradict each

@@ -212,6 +212,8 @@ class FolderServer(Background):
         place = self._places.setdefault(study, _StudyFolder(self._folder, study))
         if not place.root.is_dir():
             return super().work(study)
+        if self._coordinator.lost(study, self._coordinator.load(study).state):
+            self._known = {one for one in self._known if place.root not in one[0].parents}  # there they may lie still
         happened = self._take_in(study, place)
         happened |= super().work(study)
         return self._put_out(study, place) or happened

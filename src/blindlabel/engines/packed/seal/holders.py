@@ -124,7 +124,3 @@ class KeyHolder:
             return form.travelling(body)
         first = (form.seal_words(body)[0] + plus) % np.array(form.rows.primes, dtype=np.uint64)[:, None]
         return form.travelling(body)[:SEED] + form.rows.write(first)
-
-    def noise_budget(self, cipher: Cipher) -> int:
-        """SEAL's noise budget. For tests on ciphertexts of their own: on foreign ones it leaks the key."""
-        return int(self._decryptor.invariant_noise_budget(cipher))
