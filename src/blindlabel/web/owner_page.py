@@ -62,7 +62,7 @@ class NameDialog:
                         button(name, partial(self._named, name))
             else:
                 field = ui.input(label="Name").props("outlined dense maxlength=60 autofocus")
-                field.on("keydown.enter", lambda: self._named(str(field.value or "")))
+                field.on("keydown.enter", lambda it: self._named(str(it.args)), js_handler="e => emit(e.target.value)")
                 with ui.element("div").classes("actions"):
                     button("Begin", lambda: self._named(str(field.value or "")), "main")
             self._problem = text("p", "", "reason")
